@@ -1,0 +1,104 @@
+"""Observables: named pure functions of what was shown of a document. A benchmark lists which apply."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from chase.core.values import Shown
+
+
+@dataclass(frozen=True, slots=True)
+class ObservableFunction:
+    """An observable made from a function."""
+
+    name: str
+    description: str
+    function: Callable[[Shown], float | None]
+
+    def __call__(self, shown: Shown) -> float | None:
+        return self.function(shown)
+
+
+def _stem(shown: Shown) -> str:
+    return shown.path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+
+
+def _folder(shown: Shown) -> str | None:
+    return shown.path.split("/", 1)[0] if "/" in shown.path else None
+
+
+def _initial(text: str | None) -> float | None:
+    letter = next((c for c in (text or "").lower() if c.isascii() and c.isalpha()), None)
+    return None if letter is None else float(ord(letter) - ord("a"))
+
+
+def _opening(shown: Shown) -> str | None:
+    """The first line of a document's first window, without its markup."""
+    if shown.text is None or shown.window not in (None, 0):
+        return None
+    lines = [line for line in shown.text.splitlines() if line.strip()]
+    return lines[0].strip().strip("#[]= ").strip() if lines else None
+
+
+def _capitals(shown: Shown) -> float | None:
+    words = re.findall(r"[A-Za-z]{2,}", shown.text or "")
+    return sum(word.isupper() for word in words) / len(words) if words else None
+
+
+def _count(pattern: str) -> Callable[[Shown], float | None]:
+    compiled = re.compile(pattern, re.MULTILINE)
+    return lambda shown: None if shown.text is None else float(len(compiled.findall(shown.text)))
+
+
+def _preamble_lines(shown: Shown) -> float | None:
+    """Lines before the first blank line."""
+    if shown.text is None or shown.window not in (None, 0):
+        return None
+    count = 0
+    for line in shown.text.splitlines():
+        if not line.strip():
+            break
+        count += 1
+    return float(count)
+
+
+def _number(value: int | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _length(text: str | None) -> float | None:
+    return None if text is None else float(len(text))
+
+
+OBSERVABLES: dict[str, ObservableFunction] = {
+    o.name: o
+    for o in (
+        ObservableFunction("name-length", "letters in the file's name", lambda s: float(len(_stem(s)))),
+        ObservableFunction("name-initial", "first letter of the file's name", lambda s: _initial(_stem(s))),
+        ObservableFunction(
+            "name-digits", "digits in the file's name", lambda s: float(sum(c.isdigit() for c in _stem(s)))
+        ),
+        ObservableFunction("path-depth", "folders above the file", lambda s: float(s.path.count("/"))),
+        ObservableFunction("folder-initial", "first letter of the top folder", lambda s: _initial(_folder(s))),
+        ObservableFunction("folder-length", "letters in the top folder's name", lambda s: _length(_folder(s))),
+        ObservableFunction(
+            "extension-length",
+            "letters in the file's extension",
+            lambda s: float(len(s.path.rsplit("/", 1)[-1].partition(".")[2])),
+        ),
+        ObservableFunction("id-initial", "first letter of the document's id", lambda s: _initial(s.id)),
+        ObservableFunction("listing-position", "place in the listing", lambda s: _number(s.listing)),
+        ObservableFunction("hit-position", "place in a broad search result", lambda s: _number(s.hit)),
+        ObservableFunction("window", "which window of the document", lambda s: _number(s.window)),
+        ObservableFunction("text-size", "characters of text, spaces left out", _count(r"\S")),
+        ObservableFunction("line-count", "lines that are not blank", _count(r"^.*\S.*$")),
+        ObservableFunction("bar-count", "vertical bars in the text", _count(r"\|")),
+        ObservableFunction("preamble-lines", "lines before the first blank line", _preamble_lines),
+        ObservableFunction("title-length", "letters in the first line", lambda s: _length(_opening(s))),
+        ObservableFunction("title-initial", "first letter of the first line", lambda s: _initial(_opening(s))),
+        ObservableFunction("capital-words", "share of words in capitals", _capitals),
+    )
+}
+"""By name. Adding one here makes it available to every benchmark that lists it."""

@@ -20,7 +20,7 @@ class Shown:
     """Place in the last listing, from 0."""
     listing_of: int | None = None
     hit: int | None = None
-    """Place in a search result's manifest order, from 0."""
+    """Place in the search result, from 0: full matches first, then the manifest's rank order."""
     hit_of: int | None = None
     window: int | None = None
     """Which window of the document the text is, from 0."""

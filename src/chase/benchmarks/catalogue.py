@@ -1,0 +1,38 @@
+"""The benchmarks that a name can mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chase.benchmarks.syn_ledger.benchmark import SynLedger, open_syn_ledger
+from chase.core.errors import choose
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """A benchmark that can be opened by name."""
+
+    name: str
+    summary: str
+    pattern: str
+    """How seeds and sizes are written."""
+    open: Callable[[str], Any]
+
+
+CATALOGUE: Mapping[str, Entry] = {
+    "syn-ledger": Entry(
+        name="syn-ledger",
+        summary="320 synthetic ledger tasks with planted benchmark-wide shortcuts and a known B_0",
+        pattern="syn-ledger[@SEED[xBLOCKS]][:FIVE+PLANTED+FEATURES]",
+        open=open_syn_ledger,
+    )
+}
+
+
+def open_benchmark(name: str) -> SynLedger:
+    """The benchmark of a name such as `syn-ledger` or `syn-ledger@7x40`; an unknown one is a `UserError`."""
+    base = name.split("@")[0].split(":")[0]
+    benchmark: SynLedger = CATALOGUE[choose("benchmark", base, CATALOGUE)].open(name)
+    return benchmark

@@ -1,0 +1,216 @@
+"""Syn-Ledger as a `Benchmark`: generated tasks, their task sets, variants, views, tools and scorer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+
+from chase.benchmarks.syn_ledger import generator, rendering, scoring, tools
+from chase.benchmarks.syn_ledger.allocation import ROLES, allocate
+from chase.benchmarks.syn_ledger.combinatorics import PLANTED
+from chase.benchmarks.syn_ledger.constructions import constructions
+from chase.benchmarks.syn_ledger.contents import Task, read_slots
+from chase.benchmarks.syn_ledger.features import FEATURES, PAPER_FEATURES, Change
+from chase.benchmarks.syn_ledger.generator import GeneratedTask
+from chase.benchmarks.syn_ledger.manifest import Manifest
+from chase.benchmarks.syn_ledger.rendering import RenderedFile
+from chase.benchmarks.syn_ledger.tools import LIMITS, TOOLS, LedgerEnvironment, SearchableFile, record_words
+from chase.core.errors import UserError, choose
+from chase.core.interfaces import Environment, Transformation
+from chase.core.keyed import digest
+from chase.core.observables import OBSERVABLES, ObservableFunction
+from chase.core.values import CheckResult, Defaults, FileView, Limits, ToolSpec, View
+from chase.protocol.transformation import OperatorList
+
+DEFAULT_SEED = 20261
+MOST_BLOCKS = 200
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SynLedgerSpec:
+    """What names a Syn-Ledger benchmark: seed, blocks of 32 tasks, planted features."""
+
+    seed: int = DEFAULT_SEED
+    blocks: int = 10
+    planted: tuple[str, ...] = PAPER_FEATURES
+
+    @property
+    def name(self) -> str:
+        size = "" if self.blocks == 10 else f"x{self.blocks}"
+        planted = "" if self.planted == PAPER_FEATURES else ":" + "+".join(self.planted)
+        seed = "" if self.seed == DEFAULT_SEED and not size and not planted else f"@{self.seed}{size}"
+        return f"syn-ledger{seed}{planted}"
+
+    @classmethod
+    def parse(cls, name: str) -> SynLedgerSpec:
+        """The spec of `syn-ledger`, `syn-ledger@7`, `syn-ledger@7x40` or `syn-ledger@7:a+b+c+d+e`."""
+        found = re.fullmatch(r"syn-ledger(?:@([0-9]+)(?:x([0-9]+))?)?(?::([a-z+]+))?", name)
+        if found is None:
+            raise UserError(
+                f"benchmark='{name}' is not a Syn-Ledger name. Write syn-ledger, syn-ledger@SEED, "
+                "syn-ledger@SEEDxBLOCKS or syn-ledger@SEED:FEATURE+FEATURE+FEATURE+FEATURE+FEATURE."
+            )
+        seed, blocks, planted = found.groups()
+        features = tuple(planted.split("+")) if planted else PAPER_FEATURES
+        for feature in features:
+            choose("feature", feature, FEATURES)
+        if len(features) != PLANTED or len(set(features)) != PLANTED:
+            raise UserError(f"benchmark='{name}' plants {len(set(features))} features; write exactly {PLANTED} different ones.")
+        size = int(blocks) if blocks else 10
+        if size % 10 or not 10 <= size <= MOST_BLOCKS:
+            raise UserError(f"benchmark='{name}' has {size} blocks; write a multiple of 10 from 10 to {MOST_BLOCKS}.")
+        if seed and len(seed) > 12:
+            raise UserError(f"benchmark='{name}': a seed has at most 12 digits.")
+        return cls(seed=int(seed) if seed else DEFAULT_SEED, blocks=size, planted=features)
+
+
+class SynLedger:
+    """The host's Syn-Ledger. See `chase.core.interfaces.Benchmark` for the contract."""
+
+    versions: Mapping[str, int] = {
+        "generator": generator.VERSION,
+        "renderer": rendering.VERSION,
+        "tools": tools.VERSION,
+        "scorer": scoring.VERSION,
+    }
+    limits: Limits = LIMITS
+    tools: Sequence[ToolSpec] = TOOLS
+    roles: Sequence[str] = ROLES
+    defaults = Defaults(
+        rounds=3,
+        epsilon="0.05",
+        eta="0.05",
+        rollouts={"evo": 2, "disc": 2, "conf1": 5, "conf2": 5, "conf3": 5, "cert": 3},
+    )
+    observables: Sequence[ObservableFunction] = tuple(OBSERVABLES.values())
+
+    def __init__(self, spec: SynLedgerSpec) -> None:
+        self.spec = spec
+        self._init_tasks(generator.generate(spec.seed, spec.blocks, spec.planted))
+
+    def _init_tasks(self, generated: Sequence[GeneratedTask]) -> None:
+        self.generated = {made.task.id: made for made in generated}
+        ids = [made.task.id for made in generated]
+        self._role_of = dict(zip(ids, allocate(ids, self.spec.seed), strict=True))
+        changes: dict[str, dict[str, Change]] = {name: {} for name in self.spec.planted}
+        for made in generated:
+            for name in self.spec.planted:
+                changes[name] |= made.neutral_changes[name]
+        evidence = frozenset(document for made in generated for document in made.task.evidence)
+        self._variants = constructions(self.spec.planted, changes, evidence)
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def planted(self) -> tuple[str, ...]:
+        """The planted features, in the order of the configuration's bits. Host-side."""
+        return self.spec.planted
+
+    @cached_property
+    def content_hash(self) -> str:
+        return digest(
+            {
+                "versions": self.versions,
+                "limits": asdict(self.limits),
+                "tools": [asdict(tool) for tool in self.tools],
+                "roles": self._role_of,
+                "tasks": [
+                    {
+                        "id": made.task.id,
+                        "question": made.task.question,
+                        "answer": made.task.answer,
+                        "evidence": made.task.evidence,
+                        "documents": [asdict(document) for document in made.task.documents],
+                        "released": made.released.to_json(),
+                        "neutral": made.neutral.to_json(),
+                    }
+                    for made in self.generated.values()
+                ],
+            }
+        )
+
+    def task(self, task: str) -> Task:
+        """The host-side task of an id."""
+        if task not in self.generated:
+            raise UserError(
+                f"unknown task '{task}' in {self.name}. Valid: the {len(self.generated)} ids that "
+                f"`chase bench show {self.name}` lists, e.g. {self.tasks()[0]}."
+            )
+        return self.generated[task].task
+
+    def tasks(self, role: str | None = None) -> Sequence[str]:
+        if role is None:
+            return sorted(self._role_of)
+        choose("split", role, self.roles)
+        return sorted(task for task, of in self._role_of.items() if of == role)
+
+    def role_of(self, task: str) -> str:
+        return self._role_of[self.task(task).id]
+
+    def variants(self) -> Sequence[str]:
+        return tuple(self._variants)
+
+    def variant(self, name: str) -> OperatorList[Manifest]:
+        return self._variants[choose("variant", name, self._variants)]
+
+    def manifest(self, task: str, transformation: Transformation[Manifest]) -> Manifest:
+        """The protocol state of a task under a transformation."""
+        return transformation.apply(self.generated[self.task(task).id].released)
+
+    def render(self, task: str, transformation: Transformation[Manifest]) -> tuple[RenderedFile, ...]:
+        """The task's files as shown, in the order of their ids."""
+        manifest = self.manifest(task, transformation)
+        return tuple(
+            rendering.render(document, protocol)
+            for document, protocol in zip(self.task(task).documents, manifest, strict=True)
+        )
+
+    def view(self, task: str, transformation: Transformation[Manifest]) -> View:
+        files = {file.id: file for file in self.render(task, transformation)}
+        listed = self.manifest(task, transformation).listed()
+        return View(
+            task=task,
+            question=self.task(task).question,
+            files=tuple(FileView(id=p.id, path=files[p.id].path, text=files[p.id].text) for p in listed),
+        )
+
+    def environment(self, task: str, transformation: Transformation[Manifest]) -> Environment:
+        manifest = self.manifest(task, transformation)
+        listing = {protocol.id: place for place, protocol in enumerate(manifest.listed())}
+        rank = {protocol.id: place for place, protocol in enumerate(manifest.ranked())}
+        files = [
+            SearchableFile(
+                file=rendering.render(document, protocol),
+                words=tuple(record_words(record) for record in document.records),
+                listing=listing[document.id],
+                rank=rank[document.id],
+            )
+            for document, protocol in zip(self.task(task).documents, manifest, strict=True)
+        ]
+        return LedgerEnvironment(self.task(task).question, files)
+
+    def score(self, task: str, answer: str | None) -> float:
+        return scoring.score(self.task(task).answer, answer)
+
+    def slots(self, question: str) -> Mapping[str, Sequence[str]]:
+        entity, periods = read_slots(question)
+        return {
+            "entity": [entity] if entity else [],
+            "period": periods[:1],
+            "periods": periods,
+            "question": [question],
+        }
+
+    def validate(self, progress: Callable[[str], None]) -> Sequence[CheckResult]:
+        from chase.benchmarks.syn_ledger.validation import validate
+
+        return validate(self, progress)
+
+
+def open_syn_ledger(name: str) -> SynLedger:
+    """The Syn-Ledger benchmark of a name."""
+    return SynLedger(SynLedgerSpec.parse(name))

@@ -1,0 +1,310 @@
+"""The generator: from a seed to tasks with their contents and manifests.
+
+The answer is fixed first; amounts are then drawn to give it. Everything a distractor or a contextual row holds
+is drawn from the same distributions without looking at the required amounts.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chase.benchmarks.syn_ledger import vocabulary as words
+from chase.benchmarks.syn_ledger.combinatorics import BLOCK, neutral_level, released_level
+from chase.benchmarks.syn_ledger.contents import (
+    DISTRACTORS,
+    FAMILIES,
+    Document,
+    Family,
+    Kind,
+    Query,
+    Record,
+    Role,
+    Task,
+)
+from chase.benchmarks.syn_ledger.features import FEATURES, Change
+from chase.benchmarks.syn_ledger.manifest import DocumentProtocol, Manifest
+from chase.core.errors import IntegrityError
+from chase.core.keyed import opaque_id, rng, uniform
+
+VERSION = 1
+ANSWERS = 64
+DECADE = 10 * BLOCK
+"""Tasks that share one set of answers."""
+
+Side = int
+"""0: with the first evidence document, 1: with the second."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GeneratedTask:
+    """A task with its two manifests and what each planted feature's neutralisation sets."""
+
+    task: Task
+    released: Manifest
+    neutral: Manifest
+    neutral_changes: Mapping[str, Mapping[str, Change]]
+    """feature → document id → the fields' values under `B_0`."""
+
+
+def generate(seed: int, blocks: int, planted: Sequence[str]) -> list[GeneratedTask]:
+    """All tasks in construction order. The same arguments give the same tasks."""
+    answers = _answers(seed, blocks)
+    return [_generate_task(seed, number, answers[number], planted) for number in range(blocks * BLOCK)]
+
+
+def _answers(seed: int, blocks: int) -> dict[int, int]:
+    """The answer of each task: every family of ten blocks uses the same 64, each once."""
+    pool = rng("syn-ledger", seed, "answers").sample(range(10, 100), ANSWERS)
+    answers: dict[int, int] = {}
+    for decade in range(blocks * BLOCK // DECADE):
+        for family in range(len(FAMILIES)):
+            shuffled = rng("syn-ledger", seed, "answers", decade, family).sample(pool, ANSWERS)
+            numbers = [n for n in range(decade * DECADE, (decade + 1) * DECADE) if n % len(FAMILIES) == family]
+            answers.update(zip(numbers, shuffled, strict=True))
+    return answers
+
+
+def _generate_task(seed: int, number: int, answer: int, planted: Sequence[str]) -> GeneratedTask:
+    """The first attempt whose answer is nowhere to be seen."""
+    for attempt in range(200):
+        made = _attempt(seed, number, attempt, answer, planted)
+        if answer not in visible_numbers(_visible(made)):
+            return made
+    raise IntegrityError(f"syn-ledger@{seed}: task number={number} shows its answer in 200 attempts")
+
+
+def visible_numbers(texts: Iterable[str]) -> set[int]:
+    """Every integer token in the texts: maximal runs of digits, whatever their sign."""
+    return {int(run) for text in texts for run in re.findall(r"[0-9]+", text)}
+
+
+def _visible(made: GeneratedTask) -> Iterable[str]:
+    """What any variant of the task can show: variants only choose among these."""
+    yield made.task.question
+    for document in made.task.documents:
+        yield document.id
+        for record in document.records:
+            yield f"{record.period} {record.amount} {record.entity}"
+    for manifest in (made.released, made.neutral):
+        for protocol in manifest:
+            yield from (protocol.path, protocol.title, str(protocol.metadata))
+
+
+def _attempt(seed: int, number: int, attempt: int, answer: int, planted: Sequence[str]) -> GeneratedTask:
+    draw = rng("syn-ledger", seed, "contents", number, attempt)
+    query = _query(draw, FAMILIES[number % len(FAMILIES)])
+    drawn = _documents(draw, seed, number, query, answer)
+    sides = {document.id: side for document, side in drawn}
+    documents = tuple(sorted((document for document, _ in drawn), key=lambda document: document.id))
+    first, second = (document.id for document, _ in drawn[:2])
+    task = Task(
+        id=opaque_id("task", seed, number, letters=8),
+        number=number,
+        query=query,
+        question=query.text(),
+        answer=answer,
+        documents=documents,
+        evidence=(first, second),
+    )
+    return _with_manifests(seed, task, sides, planted)
+
+
+def _query(draw: random.Random, family: Family) -> Query:
+    year = draw.randint(words.FIRST_YEAR + 8, words.LAST_YEAR - 8)
+    return Query(
+        entity=_entities(draw, 1)[0],
+        periods=tuple(f"FY{year - lag}" for lag in range(family.periods)),
+        family=family,
+    )
+
+
+def _entities(draw: random.Random, count: int) -> list[str]:
+    first = draw.sample(words.ENTITY_FIRST, count)
+    return [f"{name}{draw.choice(words.ENTITY_SECOND)} {draw.choice(words.ENTITY_KIND)}" for name in first]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _World:
+    """What the documents of one task are drawn from."""
+
+    draw: random.Random
+    query: Query
+    entities: tuple[str, ...]
+    """Other entities."""
+    periods: tuple[str, ...]
+    """Periods that the question does not ask for."""
+    palette: tuple[str, ...]
+    """The six categories; each document has one record of each."""
+
+    def amount(self, category: str) -> int:
+        """An amount such as records of this category have: from a program with an answer of its own."""
+        required = {words.CATEGORY_TWINS[c]: c for c in words.CATEGORY_TWINS} | {
+            c: c for c in words.CATEGORY_TWINS
+        }
+        family = self.query.family
+        symbols = [role.symbol for role in family.roles if role.category == required.get(category)]
+        if not symbols:
+            return self.draw.randint(15, 880)
+        return family.draw(self.draw.randint(10, 99), self.draw)[self.draw.choice(symbols)]
+
+
+def _documents(
+    draw: random.Random, seed: int, number: int, query: Query, answer: int
+) -> list[tuple[Document, Side]]:
+    """Twelve documents, evidence first, each with the side whose feature levels it shares under `B_0`."""
+    year = int(query.periods[0][2:])
+    other_years = [y for y in range(year - 6, year + 7) if f"FY{y}" not in query.periods]
+    entities = [e for e in _entities(draw, 6) if e != query.entity][:5]
+    required = list(dict.fromkeys(role.category for role in query.family.roles))
+    palette = required + [words.CATEGORY_TWINS[category] for category in required]
+    palette += draw.sample(words.FILLER_CATEGORIES, 6 - len(palette))
+    world = _World(
+        draw=draw,
+        query=query,
+        entities=tuple(entities),
+        periods=tuple(f"FY{y}" for y in draw.sample(other_years, 5)),
+        palette=tuple(palette),
+    )
+    amounts = query.family.draw(answer, draw)
+    plans: list[tuple[Kind, Side]] = [("evidence", 0), ("evidence", 1)]
+    for kind, count in DISTRACTORS.items():
+        plans += [(kind, side) for side in ((0, 1) if count == 2 else (draw.randint(0, 1),))]
+    sides = draw.sample([0] * 5 + [1] * 5, 10)
+    documents = []
+    for slot, (kind, mirrored) in enumerate(plans):
+        block = _block(world, kind, mirrored, amounts if kind == "evidence" else None)
+        document = _document(world, opaque_id("document", seed, number, slot, letters=10), kind, block)
+        documents.append((document, slot if slot < 2 else sides[slot - 2]))
+    return documents
+
+
+def _block(world: _World, kind: Kind, side: Side, amounts: Mapping[str, int] | None) -> list[Record]:
+    """The candidate block: the required records, or decoys that match them in all but one condition."""
+    family = world.query.family
+    roles: tuple[Role, ...] = family.first if side == 0 else family.second
+    exclusion = _exclusion(world, kind)
+    block = []
+    for role in roles:
+        record = Record(
+            entity=world.query.entity,
+            period=world.query.periods[role.lag],
+            category=role.category,
+            status="approved",
+            version="prevailing",
+            basis="enacted",
+            amount=amounts[role.symbol] if amounts else world.amount(role.category),
+        )
+        if kind == "irrelevant-category":
+            exclusion = {"category": words.CATEGORY_TWINS[role.category]}
+        block.append(replace(record, **exclusion))
+    return block
+
+
+def _exclusion(world: _World, kind: Kind) -> dict[str, Any]:
+    """The field that excludes a distractor's block, drawn once for the whole block."""
+    match kind:
+        case "other-period":
+            return {"period": world.draw.choice(world.periods)}
+        case "wrong-entity":
+            return {"entity": world.draw.choice(world.entities)}
+        case "superseded":
+            return {"version": "superseded"}
+        case "inactive":
+            return {"status": world.draw.choice(words.STATUSES[1:])}
+        case "wrong-basis":
+            return {"basis": world.draw.choice(words.BASES[1:])}
+        case _:
+            return {}
+
+
+def _document(world: _World, identifier: str, kind: Kind, block: list[Record]) -> Document:
+    """The block with contextual rows around it, each outside the requested entity or period."""
+    taken = {record.category for record in block}
+    rest = [category for category in world.palette if category not in taken]
+    context = [_contextual(world, category, place) for place, category in enumerate(_shuffled(world, rest))]
+    places = sorted(world.draw.sample(range(6), len(block)))
+    records = list(context)
+    for place, record in zip(places, block, strict=True):
+        records.insert(place, record)
+    return Document(id=identifier, kind=kind, records=tuple(records), block=tuple(places))
+
+
+def _shuffled(world: _World, items: list[str]) -> list[str]:
+    return world.draw.sample(items, len(items))
+
+
+def _contextual(world: _World, category: str, place: int) -> Record:
+    """A contextual row. Each document has one with the entity in another period, and one the other way."""
+    draw, query = world.draw, world.query
+    own_entity = place == 0 or (place > 1 and draw.random() < 0.5)
+    return Record(
+        entity=query.entity if own_entity else draw.choice(world.entities),
+        period=draw.choice(world.periods)
+        if own_entity or (place > 1 and draw.random() < 0.5)
+        else draw.choice(query.periods),
+        category=category,
+        status=draw.choices(words.STATUSES, (6, 2, 2))[0],
+        version=draw.choices(words.VERSIONS, (7, 3))[0],
+        basis=draw.choices(words.BASES, (6, 2, 2))[0],
+        amount=world.amount(category),
+    )
+
+
+def _with_manifests(
+    seed: int, task: Task, sides: Mapping[str, Side], planted: Sequence[str]
+) -> GeneratedTask:
+    """The task with its levels chosen: planted features by the combinatorics, others by a hash."""
+    styles = {
+        name: dict(
+            zip(
+                (document.id for document in task.documents),
+                feature.styles(task.documents, rng("syn-ledger", seed, "style", task.number, name)),
+                strict=True,
+            )
+        )
+        for name, feature in FEATURES.items()
+    }
+    released, neutral = [], []
+    changes: dict[str, dict[str, Change]] = {name: {} for name in planted}
+    for document in task.documents:
+        plain = {
+            name: styles[name][document.id][uniform("level", seed, document.id, name) < 0.5]
+            for name in FEATURES
+            if name not in planted
+        }
+        base: dict[str, Any] = {"id": document.id, **_details(seed, document.id)}
+        for change in plain.values():
+            base |= change
+        at_release, at_neutral = dict(base), dict(base)
+        for j, name in enumerate(planted):
+            favorable = neutral_level(task.configuration, sides[document.id], j)
+            changes[name][document.id] = styles[name][document.id][not favorable]
+            at_neutral |= changes[name][document.id]
+            if document.id in task.evidence:
+                favorable = released_level(task.configuration, sides[document.id], j)
+            at_release |= styles[name][document.id][not favorable]
+        released.append(DocumentProtocol(**at_release))
+        neutral.append(DocumentProtocol(**at_neutral))
+    return GeneratedTask(
+        task=task,
+        released=Manifest(tuple(released)),
+        neutral=Manifest(tuple(neutral)),
+        neutral_changes=changes,
+    )
+
+
+def _details(seed: int, document: str) -> dict[str, Any]:
+    """Presentation details that no feature controls, drawn by the document's id."""
+    draw = rng("syn-ledger", seed, "details", document)
+    values = {
+        "Prepared by": draw.choice(words.PREPARERS),
+        "Held at": draw.choice(words.OFFICES),
+        "Box": opaque_id("box", seed, document, letters=4).upper(),
+        "Desk": opaque_id("desk", seed, document, letters=3).upper(),
+    }
+    keys = draw.sample(words.METADATA_KEYS, draw.randint(2, 4))
+    return {"section": draw.choice(words.SECTION_LABELS), "metadata": tuple((k, values[k]) for k in keys)}

@@ -1,0 +1,89 @@
+"""The rendering manifest: the protocol state of a task, apart from its contents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+Format = Literal["markdown", "csv", "key-value"]
+EXTENSIONS: Mapping[Format, str] = {"markdown": "md", "csv": "csv", "key-value": "txt"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DocumentProtocol:
+    """How one document is shown. Each field is one protocol component; none holds contents."""
+
+    id: str
+    """Opaque and out of every operator's reach."""
+    root: str
+    """Top folder."""
+    folders: tuple[str, ...]
+    """Folders below it."""
+    stem: str
+    suffix: str
+    """What follows the stem in the file's name, '' or '-7'."""
+    format: Format
+    rank: int
+    """Sort key among the results of a broad search."""
+    listing: int
+    """Sort key in `list_files`."""
+    order: tuple[int, ...]
+    """Indices of the records in the order shown; the first three are the first window."""
+    title: str
+    section: str
+    metadata: tuple[tuple[str, str], ...]
+    casing: Literal["capitalised", "capitals"]
+    """Of the field names."""
+    newline: str = "\n"
+    trailing: str = ""
+    """White space at the end of each line."""
+
+    @property
+    def path(self) -> str:
+        return "/".join((self.root, *self.folders, f"{self.stem}{self.suffix}.{EXTENSIONS[self.format]}"))
+
+
+PROTOCOL_FIELDS = frozenset(DocumentProtocol.__dataclass_fields__) - {"id"}
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The protocol state of one task: its documents' protocols, in the order of their ids."""
+
+    documents: tuple[DocumentProtocol, ...]
+
+    def __iter__(self) -> Iterator[DocumentProtocol]:
+        return iter(self.documents)
+
+    def __getitem__(self, document: str) -> DocumentProtocol:
+        return next(d for d in self.documents if d.id == document)
+
+    def update(self, changes: Mapping[str, Mapping[str, Any]]) -> Manifest:
+        """The manifest with some documents' fields set anew. A document that stays the same is not copied."""
+        return Manifest(tuple(_updated(d, changes.get(d.id, {})) for d in self.documents))
+
+    def listed(self) -> list[DocumentProtocol]:
+        """In the order of `list_files`."""
+        return sorted(self.documents, key=lambda d: (d.listing, d.id))
+
+    def ranked(self) -> list[DocumentProtocol]:
+        """In the order of a broad search's results."""
+        return sorted(self.documents, key=lambda d: (d.rank, d.id))
+
+    def changed_fields(self, other: Manifest) -> frozenset[str]:
+        """The protocol fields in which the two differ for some document."""
+        return frozenset(
+            name
+            for mine, theirs in zip(self.documents, other.documents, strict=True)
+            for name in DocumentProtocol.__dataclass_fields__
+            if getattr(mine, name) != getattr(theirs, name)
+        )
+
+    def to_json(self) -> list[dict[str, Any]]:
+        return [asdict(d) for d in self.documents]
+
+
+def _updated(protocol: DocumentProtocol, change: Mapping[str, Any]) -> DocumentProtocol:
+    new = {name: value for name, value in change.items() if getattr(protocol, name) != value}
+    return replace(protocol, **new) if new else protocol

@@ -1,0 +1,60 @@
+"""The canonical parser: from any rendering back to typed records. Shares no code with the renderer."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable
+
+from chase.benchmarks.syn_ledger.contents import FIELDS, Record
+
+
+def parse(text: str) -> tuple[Record, ...]:
+    """The records of a document in the order shown, whatever its format. A malformed text is a ValueError."""
+    lines = [line.rstrip() for line in text.splitlines()]
+    if any(line.startswith("|") for line in lines):
+        rows = _markdown_rows(lines)
+    elif re.search(r"^entity\s*:", text, re.IGNORECASE | re.MULTILINE):
+        rows = _key_value_rows(lines)
+    else:
+        rows = _csv_rows(lines)
+    return tuple(_record(row) for row in rows)
+
+
+def _markdown_rows(lines: list[str]) -> list[dict[str, str]]:
+    table = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines if line.startswith("|")]
+    names, body = [name.lower() for name in table[0]], table[2:]
+    return [dict(zip(names, row, strict=True)) for row in body]
+
+
+def _csv_rows(lines: list[str]) -> list[dict[str, str]]:
+    body = [line for line in lines if line and not line.startswith("#")]
+    names, *rows = list(csv.reader(body))
+    return [dict(zip((name.lower() for name in names), row, strict=True)) for row in rows]
+
+
+def _key_value_rows(lines: Iterable[str]) -> list[dict[str, str]]:
+    rows: list[dict[str, str]] = []
+    for line in lines:
+        key, colon, value = line.partition(":")
+        name = key.strip().lower()
+        if not colon or name not in FIELDS:
+            continue
+        if name == FIELDS[0]:
+            rows.append({})
+        rows[-1][name] = value.strip()
+    return rows
+
+
+def _record(row: dict[str, str]) -> Record:
+    if set(row) != set(FIELDS):
+        raise ValueError(f"a record has the fields {sorted(row)} instead of {sorted(FIELDS)}")
+    return Record(
+        entity=row["entity"],
+        period=row["period"],
+        category=row["category"],
+        status=row["status"],
+        version=row["version"],
+        basis=row["basis"],
+        amount=int(row["amount"]),
+    )

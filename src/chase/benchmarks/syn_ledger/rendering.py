@@ -1,0 +1,115 @@
+"""The deterministic renderer: contents and manifest in, files out. Nothing else decides what is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chase.benchmarks.syn_ledger.contents import FIELDS, Document, Record
+from chase.benchmarks.syn_ledger.manifest import DocumentProtocol
+
+VERSION = 1
+WINDOW = 3
+"""Records that one `open_file` call shows."""
+
+LABELS = {name: name.capitalize() for name in FIELDS}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RenderedFile:
+    """A document as shown: its whole text, and the pieces that the tools give out."""
+
+    id: str
+    path: str
+    text: str
+    windows: tuple[str, ...]
+    preview: str
+    """The first record on one line."""
+
+
+def render(document: Document, protocol: DocumentProtocol) -> RenderedFile:
+    """The document as its protocol has it shown. The same arguments give the same bytes."""
+    records = [document.records[index] for index in protocol.order]
+    labels = [LABELS[f].upper() if protocol.casing == "capitals" else LABELS[f] for f in FIELDS]
+    preamble, head, rows = _LAYOUTS[protocol.format](protocol, labels, records)
+    blank = [""] if protocol.format == "key-value" else []
+    windows = [
+        [*preamble, *head, *_join(rows[:WINDOW], blank)],
+        [*head, *_join(rows[WINDOW:], blank)],
+    ]
+    whole = [*preamble, *head, *_join(rows, blank)]
+    return RenderedFile(
+        id=document.id,
+        path=protocol.path,
+        text=_text(whole, protocol),
+        windows=tuple(_text(lines, protocol) for lines in windows),
+        preview="; ".join(f"{label}: {value}" for label, value in zip(labels, _values(records[0]), strict=True)),
+    )
+
+
+def _values(record: Record) -> list[str]:
+    return [
+        record.entity,
+        record.period,
+        record.category,
+        record.status,
+        record.version,
+        record.basis,
+        str(record.amount),
+    ]
+
+
+def _markdown(
+    protocol: DocumentProtocol, labels: list[str], records: list[Record]
+) -> tuple[list[str], list[str], list[list[str]]]:
+    preamble = [
+        f"# {protocol.title}",
+        *(f"{key}: {value}" for key, value in protocol.metadata),
+        "",
+        f"## {protocol.section}",
+        "",
+    ]
+    head = ["| " + " | ".join(labels) + " |", "|" + " --- |" * len(labels)]
+    return preamble, head, [["| " + " | ".join(_values(record)) + " |"] for record in records]
+
+
+def _csv(
+    protocol: DocumentProtocol, labels: list[str], records: list[Record]
+) -> tuple[list[str], list[str], list[list[str]]]:
+    preamble = [
+        f"# {protocol.title}",
+        *(f"# {key}: {value}" for key, value in protocol.metadata),
+        "",
+        f"# {protocol.section}",
+    ]
+    return preamble, [",".join(labels)], [[",".join(_values(record))] for record in records]
+
+
+def _key_value(
+    protocol: DocumentProtocol, labels: list[str], records: list[Record]
+) -> tuple[list[str], list[str], list[list[str]]]:
+    preamble = [
+        f"= {protocol.title} =",
+        *(f"{key}: {value}" for key, value in protocol.metadata),
+        "",
+        f"[{protocol.section}]",
+    ]
+    rows = [
+        [f"{label}: {value}" for label, value in zip(labels, _values(record), strict=True)] for record in records
+    ]
+    return preamble, [], rows
+
+
+_LAYOUTS = {"markdown": _markdown, "csv": _csv, "key-value": _key_value}
+
+
+def _join(rows: list[list[str]], between: list[str]) -> list[str]:
+    """The rows' lines, a blank line between records where the format needs one."""
+    lines: list[str] = []
+    for place, row in enumerate(rows):
+        lines += [*(between if place else []), *row]
+    return lines
+
+
+def _text(lines: list[str], protocol: DocumentProtocol) -> str:
+    end = protocol.trailing + protocol.newline
+    return end.join([*lines, ""])

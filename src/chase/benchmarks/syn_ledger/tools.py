@@ -1,0 +1,193 @@
+"""The agent's interface to one task: `list_files`, `search`, `open_file`, `calculator`, within the budgets.
+
+It is made from rendered files and public contents only: no answer, no evidence label, no role.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from chase.benchmarks.syn_ledger.arithmetic import calculate
+from chase.benchmarks.syn_ledger.contents import Record
+from chase.benchmarks.syn_ledger.rendering import WINDOW, RenderedFile
+from chase.core.values import Json, Limits, ResultItem, Shown, ToolResult, ToolSpec
+
+VERSION = 1
+DEFAULT_RESULTS, MOST_RESULTS = 4, 12
+
+LIMITS = Limits(
+    total_calls=12,
+    group_calls={"search": 4, "open": 6, "calculate": 2},
+    tool_groups={"list_files": "search", "search": "search", "open_file": "open", "calculator": "calculate"},
+    steps=16,
+    context_tokens=65_536,
+    wall_seconds=600.0,
+)
+
+
+def _parameters(required: Sequence[str], **properties: Mapping[str, Json]) -> Mapping[str, Json]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+TOOLS = (
+    ToolSpec(
+        name="list_files",
+        description="List the task's files with their ids. Counts as one of 4 search or list calls.",
+        parameters=_parameters([]),
+    ),
+    ToolSpec(
+        name="search",
+        description=(
+            "Search the task's files. Files with a record that contains every word of the query come first, "
+            "then all others. A hit shows the file's path and its first record. One of 4 search or list calls."
+        ),
+        parameters=_parameters(
+            ["query"],
+            query={"type": "string", "description": "Words to look for."},
+            limit={"type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "default": DEFAULT_RESULTS},
+        ),
+    ),
+    ToolSpec(
+        name="open_file",
+        description=(
+            "Read a file, three records a call; calling it again with the same file reads the next three. "
+            "One of 6 file-opening calls."
+        ),
+        parameters=_parameters(
+            ["file"], file={"type": "string", "description": "The file's path or its id."}
+        ),
+    ),
+    ToolSpec(
+        name="calculator",
+        description="Evaluate arithmetic with + - * / and parentheses. One of 2 calculator calls.",
+        parameters=_parameters(["expression"], expression={"type": "string"}),
+    ),
+)
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text as the search compares them."""
+    return frozenset(re.findall(r"[a-z0-9]+", text.lower()))
+
+
+def record_words(record: Record) -> frozenset[str]:
+    return words_of(
+        f"{record.entity} {record.period} {record.category} {record.status} {record.version} {record.basis} "
+        f"{record.amount}"
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchableFile:
+    """A rendered file with the words of each of its records and its place in the manifest's two orders."""
+
+    file: RenderedFile
+    words: tuple[frozenset[str], ...]
+    listing: int
+    rank: int
+
+
+class LedgerEnvironment:
+    """One rollout's tools. Every call is counted, also those that were refused."""
+
+    def __init__(self, question: str, files: Sequence[SearchableFile]) -> None:
+        self.question = question
+        self.tools: Sequence[ToolSpec] = TOOLS
+        self.limits = LIMITS
+        self._files = files
+        self._used: Counter[str] = Counter()
+        self._windows_read: Counter[str] = Counter()
+        self._handlers = {
+            "list_files": self._list_files,
+            "search": self._search,
+            "open_file": self._open_file,
+            "calculator": self._calculator,
+        }
+
+    def calls_left(self) -> Mapping[str, int]:
+        groups = self.limits.group_calls
+        left = {group: max(0, most - self._used[group]) for group, most in groups.items()}
+        return {**left, "total": max(0, self.limits.total_calls - self._used.total())}
+
+    def call(self, tool: str, arguments: Mapping[str, Json]) -> ToolResult:
+        group = self.limits.tool_groups.get(tool, "unknown")
+        left = self.calls_left()
+        self._used[group] += 1
+        if group == "unknown":
+            return _refusal(f"There is no tool '{tool}'. Tools: {', '.join(self._handlers)}.")
+        if not left["total"] or not left[group]:
+            most = self.limits.group_calls[group]
+            return _refusal(f"No {group} calls left: this task allows {most} of them and {self.limits.total_calls} calls in all.")
+        spec = next(spec for spec in self.tools if spec.name == tool)
+        unknown = sorted(set(arguments) - set(spec.parameters["properties"]))
+        missing = sorted(set(spec.parameters["required"]) - set(arguments))
+        if unknown or missing:
+            wanted = ", ".join(spec.parameters["properties"]) or "no arguments"
+            return _refusal(f"{tool} takes {wanted}; unknown: {unknown}, missing: {missing}.")
+        return self._handlers[tool](arguments)
+
+    def _list_files(self, arguments: Mapping[str, Json]) -> ToolResult:
+        files = sorted(self._files, key=lambda f: f.listing)
+        items = [
+            ResultItem(
+                shown=Shown(id=f.file.id, path=f.file.path, listing=place, listing_of=len(files)),
+                text=f"{f.file.path} [{f.file.id}]",
+            )
+            for place, f in enumerate(files)
+        ]
+        return ToolResult(head=f"{len(files)} files:", items=tuple(items))
+
+    def _search(self, arguments: Mapping[str, Json]) -> ToolResult:
+        query, limit = arguments["query"], arguments.get("limit", DEFAULT_RESULTS)
+        if not isinstance(query, str) or not (wanted := words_of(query)):
+            return _refusal("search: query must be a text with at least one word.")
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_RESULTS:
+            return _refusal(f"search: limit must be an integer from 1 to {MOST_RESULTS}.")
+        full = [f for f in self._files if any(wanted <= words for words in f.words)]
+        full.sort(key=lambda f: f.file.id)
+        broad = sorted((f for f in self._files if f not in full), key=lambda f: f.rank)
+        hits = [*full, *broad][:limit]
+        items = [
+            ResultItem(
+                shown=Shown(id=f.file.id, path=f.file.path, hit=place, hit_of=len(hits)),
+                text=f"{f.file.path} [{f.file.id}]\n    first record: {f.file.preview}",
+            )
+            for place, f in enumerate(hits)
+        ]
+        head = f"{len(full)} of {len(self._files)} files have a record with every word. Showing {len(hits)}:"
+        return ToolResult(head=head, items=tuple(items))
+
+    def _open_file(self, arguments: Mapping[str, Json]) -> ToolResult:
+        wanted = arguments["file"]
+        found = next((f.file for f in self._files if wanted in (f.file.path, f.file.id)), None)
+        if found is None:
+            return _refusal("open_file: no such file. Give a path or an id that a search or listing showed.")
+        window = self._windows_read[found.id]
+        if window >= len(found.windows):
+            return _refusal(f"open_file: {found.path} has no more records.")
+        self._windows_read[found.id] += 1
+        first = window * WINDOW + 1
+        shown = Shown(id=found.id, path=found.path, window=window, text=found.windows[window])
+        head = f"{found.path} [{found.id}], records {first}-{first + WINDOW - 1} of {WINDOW * len(found.windows)}:"
+        return ToolResult(head=head, items=(ResultItem(shown=shown, text=found.windows[window]),))
+
+    def _calculator(self, arguments: Mapping[str, Json]) -> ToolResult:
+        expression = arguments["expression"]
+        if not isinstance(expression, str):
+            return _refusal("calculator: expression must be a text.")
+        try:
+            return ToolResult(head=calculate(expression))
+        except ValueError as error:
+            return _refusal(f"calculator: {error}.")
+
+
+def _refusal(message: str) -> ToolResult:
+    return ToolResult(head=message, ok=False)

@@ -1,0 +1,163 @@
+"""`chase bench`: what there is, what an agent sees, whether it is sound, what it counts, all of it as files."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from chase.benchmarks.catalogue import CATALOGUE, open_benchmark
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.export import export_benchmark
+from chase.benchmarks.syn_ledger.statistics import statistics
+from chase.cli.output import emit_json, emit_table, new_folder, steps
+from chase.core.errors import IntegrityError
+from chase.core.values import CheckResult
+
+app = typer.Typer(no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(metavar="BENCHMARK", help="e.g. syn-ledger, syn-ledger@7, syn-ledger@7x40")]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout instead of text.")]
+Variant = Annotated[str, typer.Option("--variant", metavar="V", help="e.g. released, neutral, neutralise-depth")]
+
+
+@app.command("list")
+def list_benchmarks(as_json: AsJson = False) -> None:
+    """The benchmarks and how their names are written."""
+    if as_json:
+        entries = [{"name": e.name, "summary": e.summary, "pattern": e.pattern} for e in CATALOGUE.values()]
+        return emit_json("chase.bench.list/1", {"benchmarks": entries})
+    for entry in CATALOGUE.values():
+        typer.echo(f"{entry.name}\n    {entry.summary}\n    written as {entry.pattern}")
+    return None
+
+
+@app.command()
+def show(
+    name: Name,
+    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="A task's id; without it, all ids.")] = None,
+    variant: Variant = "released",
+    as_json: AsJson = False,
+) -> None:
+    """What an agent sees of a task: question, tree and files, in listing order. Without --task, the tasks.
+
+    JSON: `tasks[{id, split, family}]`, or `task, variant, question, files[{id, path, text}]`.
+    """
+    benchmark = open_benchmark(name)
+    if task is None:
+        return _show_tasks(benchmark, as_json)
+    view = benchmark.view(benchmark.task(task).id, benchmark.variant(variant))
+    if as_json:
+        return emit_json("chase.bench.show/1", {"benchmark": benchmark.name, "variant": variant, **asdict(view)})
+    typer.echo(f"task {task} of {benchmark.name} under {variant}\n\n{view.question}\n")
+    for file in view.files:
+        typer.echo(f"  {file.path}  [{file.id}]")
+    for file in view.files:
+        typer.echo(f"\n--- {file.path}\n{file.text}", nl=False)
+    return None
+
+
+def _show_tasks(benchmark: SynLedger, as_json: bool) -> None:
+    tasks = [
+        {"id": task, "split": benchmark.role_of(task), "family": benchmark.task(task).family.name}
+        for task in benchmark.tasks()
+    ]
+    if as_json:
+        return emit_json("chase.bench.tasks/1", {"benchmark": benchmark.name, "tasks": tasks})
+    for row in tasks:
+        typer.echo(f"{row['id']}  {row['split']:<6} {row['family']}")
+    return None
+
+
+def run_validation(benchmark: SynLedger) -> list[CheckResult]:
+    """The checks' results, with progress on stderr."""
+    with steps(f"validating {benchmark.name}") as progress:
+        return list(benchmark.validate(progress))
+
+
+@app.command()
+def validate(name: Name, as_json: AsJson = False) -> None:
+    """Run every check of a benchmark's construction; exit code 6 if one fails.
+
+    JSON: `checks[{name, passed, count, failures}], passed`.
+    """
+    benchmark = open_benchmark(name)
+    results = run_validation(benchmark)
+    failed = [result for result in results if not result.passed]
+    if as_json:
+        checks = [
+            {"name": r.name, "passed": r.passed, "count": r.count, "failures": list(r.failures)} for r in results
+        ]
+        emit_json(
+            "chase.bench.validate/1",
+            {
+                "benchmark": benchmark.name,
+                "content_hash": benchmark.content_hash,
+                "checks": checks,
+                "passed": not failed,
+            },
+        )
+    else:
+        for result in results:
+            typer.echo(f"{'ok  ' if result.passed else 'FAIL'} {result.name:<24} {result.count:>6} checked")
+            for failure in result.failures:
+                typer.echo(f"     {failure}")
+    if failed:
+        first = failed[0].failures[0] if failed[0].failures else "nothing was checked"
+        raise IntegrityError(f"{benchmark.name}: {len(failed)} of {len(results)} checks failed; {failed[0].name}: {first}.")
+    if not as_json:
+        typer.echo(f"{benchmark.name} is sound: {len(results)} checks, content {benchmark.content_hash[:16]}")
+
+
+@app.command()
+def stats(name: Name, as_json: AsJson = False) -> None:
+    """Sizes, families and favorable evidence documents of each split, under `released` and `neutral`.
+
+    JSON: `splits.<name>.{size, families, features.<feature>.{released, neutral}: {favorable, total}}`,
+    `pairs.<name>.<feature+feature>.{released, neutral}: {both, first_only, second_only, neither}`.
+    """
+    benchmark = open_benchmark(name)
+    counts = statistics(benchmark)
+    if as_json:
+        return emit_json("chase.bench.stats/1", counts)
+    table = Table(title=f"{benchmark.name}: favorable evidence documents, released / neutral, of all")
+    for heading in ("split", "tasks", "families", *benchmark.planted):
+        table.add_column(heading)
+    for split, row in counts["splits"].items():
+        cells = [
+            f"{levels['released']['favorable']} / {levels['neutral']['favorable']} of {levels['released']['total']}"
+            for levels in row["features"].values()
+        ]
+        families = "/".join(str(count) for count in row["families"].values())
+        table.add_row(split, str(row["size"]), families, *cells)
+    emit_table(table)
+    return None
+
+
+@app.command()
+def export(
+    name: Name,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new or empty folder.")],
+    variant: Variant = "released",
+    as_json: AsJson = False,
+) -> None:
+    """Write a benchmark as files: tasks, records, manifest, and every document exactly as rendered.
+
+    Answers and evidence labels are in these files: they are for checking the benchmark, never for an agent.
+    """
+    benchmark = open_benchmark(name)
+    transformation = benchmark.variant(variant)
+    folder = new_folder(out, "--out")
+    with steps(f"exporting {benchmark.name}") as progress:
+        counts = export_benchmark(benchmark, transformation, folder, progress)
+    payload = {"benchmark": benchmark.name, "variant": variant, "out": str(folder), **counts}
+    if as_json:
+        return emit_json("chase.bench.export/1", payload)
+    typer.echo(
+        f"{benchmark.name} under {variant}: {counts['tasks']} tasks, {counts['documents']} documents and "
+        f"{counts['records']} records in {folder}"
+    )
+    return None

@@ -1,0 +1,64 @@
+"""`chase demo`: the main job on the embedded benchmark, end to end."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chase.benchmarks.catalogue import open_benchmark
+from chase.benchmarks.syn_ledger.export import export_benchmark
+from chase.benchmarks.syn_ledger.statistics import statistics
+from chase.cli.bench import run_validation
+from chase.cli.output import steps
+from chase.core.errors import IntegrityError, UserError
+
+MARK = ".chase-demo"
+"""A folder with this file was written by the demo and may be written anew."""
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the result goes.")] = Path("demo"),
+    name: Annotated[str, typer.Option("--benchmark", metavar="B")] = "syn-ledger",
+) -> None:
+    """Build and verify Syn-Ledger, show one task under the released and the neutral protocol, write it all down."""
+    folder = _fresh(out)
+    benchmark = open_benchmark(name)
+    results = run_validation(benchmark)
+    failed = [result.name for result in results if not result.passed]
+    if failed:
+        raise IntegrityError(f"{name}: checks failed: {', '.join(failed)}. See `chase bench validate {name}`.")
+    typer.echo(f"{name}: {len(benchmark.tasks())} tasks, {len(results)} checks passed, {len(benchmark.variants())} variants")
+    counts = statistics(benchmark)
+    (folder / "stats.json").write_text(json.dumps(counts, indent=2))
+    for feature, levels in counts["splits"]["cert"]["features"].items():
+        released, neutral = levels["released"], levels["neutral"]
+        typer.echo(
+            f"  {feature:<14} favorable for {released['favorable']}/{released['total']} evidence documents as "
+            f"released, {neutral['favorable']}/{neutral['total']} neutralised"
+        )
+    task = benchmark.tasks("evo")[0]
+    typer.echo(f"\nOne task, two protocols (evidence marked *): {benchmark.task(task).question}")
+    for variant in ("released", "neutral"):
+        typer.echo(f"  {variant}")
+        for file in benchmark.view(task, benchmark.variant(variant)).files:
+            typer.echo(f"    {'*' if file.id in benchmark.task(task).evidence else ' '} {file.path}")
+        target = folder / variant
+        target.mkdir()
+        with steps(f"exporting {variant}") as progress:
+            export_benchmark(benchmark, benchmark.variant(variant), target, progress)
+    typer.echo(f"\nThe whole benchmark, as released and neutralised, with its counts: {folder}/")
+
+
+def _fresh(out: Path) -> Path:
+    """The folder, empty. Only an empty folder or one that the demo wrote is cleared."""
+    if out.exists():
+        if not out.is_dir() or (any(out.iterdir()) and not (out / MARK).exists()):
+            raise UserError(f"--out={out} holds something that the demo did not write. Name another folder.")
+        shutil.rmtree(out)
+    out.mkdir(parents=True)
+    (out / MARK).touch()
+    return out

@@ -1,0 +1,64 @@
+"""The `chase` command: its sub-commands and how errors end."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+import click
+import typer
+
+from chase import __version__
+from chase.cli import bench, demo
+from chase.core.errors import ChaseError
+
+app = typer.Typer(
+    name="chase",
+    help="Is a harness's gain real, or a benchmark-wide shortcut?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(bench.app, name="bench", help="Look at benchmarks: list, show, validate, stats, export.")
+app.command("demo")(demo.demo)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"chase {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Say the version."),
+    debug: bool = typer.Option(False, "--debug", help="Show a traceback when something fails."),
+) -> None:
+    """Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 missing prerequisite, 4 budget reached,
+    5 gain not supported, 6 a check failed, 7 paused by an outage, 130 interrupted."""
+
+
+def main() -> None:
+    """Run the command line and end with its exit code."""
+    debug = "--debug" in sys.argv
+    try:
+        code = app(standalone_mode=False)
+    except ChaseError as error:
+        typer.echo(f"chase: {error}", err=True)
+        code = error.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = 2
+    except (KeyboardInterrupt, click.Abort):
+        typer.echo("chase: interrupted.", err=True)
+        code = 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        code = 0
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        else:
+            typer.echo(f"chase: internal error: {error!r}. Run again with --debug to see where.", err=True)
+        code = 1
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,74 @@
+"""How commands speak: results on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from chase.core.errors import UserError
+
+
+def emit_json(schema: str, payload: Mapping[str, Any]) -> None:
+    """One JSON object on stdout, with its schema's name."""
+    typer.echo(json.dumps({"schema": schema, **payload}, ensure_ascii=False, indent=2))
+
+
+def emit_table(table: Table) -> None:
+    """A table on stdout: drawn on a terminal, and as wide as it needs to be elsewhere."""
+    console = Console(file=sys.stdout, highlight=False)
+    if not console.is_terminal:
+        console = Console(file=sys.stdout, highlight=False, width=200)
+    console.print(table)
+
+
+class Steps:
+    """Says on stderr which step a long command is at: one live line on a terminal, plain lines elsewhere."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._start = time.monotonic()
+        self._terminal = sys.stderr.isatty()
+        self._last_plain = 0.0
+
+    def __call__(self, step: str) -> None:
+        elapsed = time.monotonic() - self._start
+        line = f"{self._label}: {step} ({elapsed:.0f} s)"
+        if self._terminal:
+            typer.echo(f"\r\x1b[2K{line}", err=True, nl=False)
+        elif elapsed - self._last_plain >= 2 or not self._last_plain:
+            self._last_plain = elapsed or 1e-9
+            typer.echo(line, err=True)
+
+    def clear(self) -> None:
+        if self._terminal:
+            typer.echo("\r\x1b[2K", err=True, nl=False)
+
+
+@contextmanager
+def steps(label: str) -> Iterator[Steps]:
+    """Progress for the length of a block; the live line is gone afterwards."""
+    progress = Steps(label)
+    try:
+        yield progress
+    finally:
+        progress.clear()
+
+
+def new_folder(path: Path, option: str) -> Path:
+    """The folder, made; refused where it already holds something, so that nothing is overwritten."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise UserError(f"{option}={path} already holds something. Name a new or an empty folder.")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{option}={path} cannot be made: {error.strerror}. Name a folder you can write to.") from None
+    return path

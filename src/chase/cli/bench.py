@@ -19,9 +19,13 @@ from chase.core.values import CheckResult
 
 app = typer.Typer(no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(metavar="BENCHMARK", help="e.g. syn-ledger, syn-ledger@7, syn-ledger@7x40")]
+Name = Annotated[
+    str, typer.Argument(metavar="BENCHMARK", help="e.g. syn-ledger, syn-ledger@7, syn-ledger@7x40")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout instead of text.")]
-Variant = Annotated[str, typer.Option("--variant", metavar="V", help="e.g. released, neutral, neutralise-depth")]
+Variant = Annotated[
+    str, typer.Option("--variant", metavar="V", help="e.g. released, neutral, neutralise-depth")
+]
 
 
 @app.command("list")
@@ -38,7 +42,9 @@ def list_benchmarks(as_json: AsJson = False) -> None:
 @app.command()
 def show(
     name: Name,
-    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="A task's id; without it, all ids.")] = None,
+    task: Annotated[
+        str | None, typer.Option("--task", metavar="ID", help="A task's id; without it, all ids.")
+    ] = None,
     variant: Variant = "released",
     as_json: AsJson = False,
 ) -> None:
@@ -51,7 +57,9 @@ def show(
         return _show_tasks(benchmark, as_json)
     view = benchmark.view(benchmark.task(task).id, benchmark.variant(variant))
     if as_json:
-        return emit_json("chase.bench.show/1", {"benchmark": benchmark.name, "variant": variant, **asdict(view)})
+        return emit_json(
+            "chase.bench.show/1", {"benchmark": benchmark.name, "variant": variant, **asdict(view)}
+        )
     typer.echo(f"task {task} of {benchmark.name} under {variant}\n\n{view.question}\n")
     for file in view.files:
         typer.echo(f"  {file.path}  [{file.id}]")
@@ -89,7 +97,8 @@ def validate(name: Name, as_json: AsJson = False) -> None:
     failed = [result for result in results if not result.passed]
     if as_json:
         checks = [
-            {"name": r.name, "passed": r.passed, "count": r.count, "failures": list(r.failures)} for r in results
+            {"name": r.name, "passed": r.passed, "count": r.count, "failures": list(r.failures)}
+            for r in results
         ]
         emit_json(
             "chase.bench.validate/1",
@@ -107,7 +116,9 @@ def validate(name: Name, as_json: AsJson = False) -> None:
                 typer.echo(f"     {failure}")
     if failed:
         first = failed[0].failures[0] if failed[0].failures else "nothing was checked"
-        raise IntegrityError(f"{benchmark.name}: {len(failed)} of {len(results)} checks failed; {failed[0].name}: {first}.")
+        raise IntegrityError(
+            f"{benchmark.name}: {len(failed)} of {len(results)} checks failed; {failed[0].name}: {first}."
+        )
     if not as_json:
         typer.echo(f"{benchmark.name} is sound: {len(results)} checks, content {benchmark.content_hash[:16]}")
 

@@ -30,8 +30,12 @@ def demo(
     results = run_validation(benchmark)
     failed = [result.name for result in results if not result.passed]
     if failed:
-        raise IntegrityError(f"{name}: checks failed: {', '.join(failed)}. See `chase bench validate {name}`.")
-    typer.echo(f"{name}: {len(benchmark.tasks())} tasks, {len(results)} checks passed, {len(benchmark.variants())} variants")
+        raise IntegrityError(
+            f"{name}: checks failed: {', '.join(failed)}. See `chase bench validate {name}`."
+        )
+    typer.echo(
+        f"{name}: {len(benchmark.tasks())} tasks, {len(results)} checks passed, {len(benchmark.variants())} variants"
+    )
     counts = statistics(benchmark)
     (folder / "stats.json").write_text(json.dumps(counts, indent=2))
     for feature, levels in counts["splits"]["cert"]["features"].items():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import traceback
 
-import click
 import typer
+from typer.exceptions import TyperException
 
 from chase import __version__
 from chase.cli import bench, demo
@@ -31,7 +31,9 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def root(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Say the version."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Say the version."
+    ),
     debug: bool = typer.Option(False, "--debug", help="Show a traceback when something fails."),
 ) -> None:
     """Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 missing prerequisite, 4 budget reached,
@@ -46,12 +48,15 @@ def main() -> None:
     except ChaseError as error:
         typer.echo(f"chase: {error}", err=True)
         code = error.exit_code
-    except click.ClickException as error:
-        error.show()
-        code = 2
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         typer.echo("chase: interrupted.", err=True)
         code = 130
+    except TyperException as error:
+        if message := error.format_message():
+            typer.echo(
+                f"chase: {message} `chase --help` and `chase COMMAND --help` say what is valid.", err=True
+            )
+        code = 2
     except BrokenPipeError:
         sys.stderr.close()
         code = 0

@@ -160,4 +160,3 @@ class Benchmark(Protocol[State]):
     def validate(self, progress: Callable[[str], None]) -> Sequence[CheckResult]:
         """Every check of the construction, independent of any rollout. `progress` hears each check's name."""
         ...
-

@@ -126,9 +126,7 @@ def _first_ten(choices: Mapping[int, list[Choice]]) -> Iterator[tuple[int, Choic
     sets = [_confirmation_sets(choices[2 * t], choices[2 * t + 1]) for t in (1, 2, 3)]
     families, pairs = _totals(range(2, 10))
     for triple in product(*sets):
-        left = [
-            families[f] - sum(chosen.families[f] for chosen in triple) for f in range(FAMILY_COUNT)
-        ]
+        left = [families[f] - sum(chosen.families[f] for chosen in triple) for f in range(FAMILY_COUNT)]
         both = [pairs[p] - sum(chosen.pairs[p] for chosen in triple) for p in range(len(PAIRS))]
         if _cost(left, both) == (1, 0):
             for t, chosen in enumerate(triple, start=1):

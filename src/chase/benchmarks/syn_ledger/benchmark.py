@@ -57,10 +57,14 @@ class SynLedgerSpec:
         for feature in features:
             choose("feature", feature, FEATURES)
         if len(features) != PLANTED or len(set(features)) != PLANTED:
-            raise UserError(f"benchmark='{name}' plants {len(set(features))} features; write exactly {PLANTED} different ones.")
+            raise UserError(
+                f"benchmark='{name}' plants {len(set(features))} features; write exactly {PLANTED} different ones."
+            )
         size = int(blocks) if blocks else 10
         if size % 10 or not 10 <= size <= MOST_BLOCKS:
-            raise UserError(f"benchmark='{name}' has {size} blocks; write a multiple of 10 from 10 to {MOST_BLOCKS}.")
+            raise UserError(
+                f"benchmark='{name}' has {size} blocks; write a multiple of 10 from 10 to {MOST_BLOCKS}."
+            )
         if seed and len(seed) > 12:
             raise UserError(f"benchmark='{name}': a seed has at most 12 digits.")
         return cls(seed=int(seed) if seed else DEFAULT_SEED, blocks=size, planted=features)

@@ -66,7 +66,9 @@ class Placebo:
         return None
 
 
-def _for_each(change: Callable[[DocumentProtocol], Change]) -> Callable[[Manifest, frozenset[str]], Mapping[str, Change]]:
+def _for_each(
+    change: Callable[[DocumentProtocol], Change],
+) -> Callable[[Manifest, frozenset[str]], Mapping[str, Change]]:
     return lambda manifest, _: {protocol.id: change(protocol) for protocol in manifest}
 
 
@@ -107,6 +109,7 @@ def constructions(
     }
     variants |= {f"neutralise-{name}": OperatorList(operators=(op,)) for name, op in neutralise.items()}
     variants |= {
-        f"placebo-{kind}": OperatorList(operators=(Placebo(kind=kind, evidence=evidence),)) for kind in PLACEBOS
+        f"placebo-{kind}": OperatorList(operators=(Placebo(kind=kind, evidence=evidence),))
+        for kind in PLACEBOS
     }
     return variants

@@ -162,7 +162,9 @@ FAMILIES: tuple[Family, ...] = (
     ),
 )
 
-_CONDITIONS = "Use only approved records on the enacted basis in their prevailing version. Answer with one integer."
+_CONDITIONS = (
+    "Use only approved records on the enacted basis in their prevailing version. Answer with one integer."
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

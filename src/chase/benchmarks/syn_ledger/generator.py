@@ -63,7 +63,9 @@ def _answers(seed: int, blocks: int) -> dict[int, int]:
     for decade in range(blocks * BLOCK // DECADE):
         for family in range(len(FAMILIES)):
             shuffled = rng("syn-ledger", seed, "answers", decade, family).sample(pool, ANSWERS)
-            numbers = [n for n in range(decade * DECADE, (decade + 1) * DECADE) if n % len(FAMILIES) == family]
+            numbers = [
+                n for n in range(decade * DECADE, (decade + 1) * DECADE) if n % len(FAMILIES) == family
+            ]
             answers.update(zip(numbers, shuffled, strict=True))
     return answers
 

@@ -42,7 +42,9 @@ def render(document: Document, protocol: DocumentProtocol) -> RenderedFile:
         path=protocol.path,
         text=_text(whole, protocol),
         windows=tuple(_text(lines, protocol) for lines in windows),
-        preview="; ".join(f"{label}: {value}" for label, value in zip(labels, _values(records[0]), strict=True)),
+        preview="; ".join(
+            f"{label}: {value}" for label, value in zip(labels, _values(records[0]), strict=True)
+        ),
     )
 
 
@@ -94,7 +96,8 @@ def _key_value(
         f"[{protocol.section}]",
     ]
     rows = [
-        [f"{label}: {value}" for label, value in zip(labels, _values(record), strict=True)] for record in records
+        [f"{label}: {value}" for label, value in zip(labels, _values(record), strict=True)]
+        for record in records
     ]
     return preamble, [], rows
 

@@ -125,7 +125,9 @@ class LedgerEnvironment:
             return _refusal(f"There is no tool '{tool}'. Tools: {', '.join(self._handlers)}.")
         if not left["total"] or not left[group]:
             most = self.limits.group_calls[group]
-            return _refusal(f"No {group} calls left: this task allows {most} of them and {self.limits.total_calls} calls in all.")
+            return _refusal(
+                f"No {group} calls left: this task allows {most} of them and {self.limits.total_calls} calls in all."
+            )
         spec = next(spec for spec in self.tools if spec.name == tool)
         unknown = sorted(set(arguments) - set(spec.parameters["properties"]))
         missing = sorted(set(spec.parameters["required"]) - set(arguments))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -50,7 +50,9 @@ def check_shape(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> None:
             count = sum(task.family is family for task in members)
             families.expect(count == ANSWERS == len(pool), family.name, f"{count} tasks, {len(pool)} answers")
             families.expect(pool == pools[0], family.name, "the answers are not those of the first family")
-            families.expect(all(10 <= a <= 99 for a in pool), family.name, "an answer is not a two-digit number")
+            families.expect(
+                all(10 <= a <= 99 for a in pool), family.name, "an answer is not a two-digit number"
+            )
 
 
 def check_answers(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> None:
@@ -86,11 +88,11 @@ def check_necessity(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> None:
         task = made.task
         for evidence in task.evidence:
             document = _document(task, evidence)
-            decoy = _with_block(document, lambda record: replace(record, entity=record.entity[::-1]))
+            decoy = _with_block(document, entity="another entity")
             answer = solve(task.query, _replaced(task, decoy))
             tally.expect(answer is None, task.id, f"without document {evidence} the answer is still {answer}")
             shift = 1 + key_bits("necessity", evidence) % 97
-            shifted = _with_block(document, lambda record, by=shift: replace(record, amount=record.amount + by))
+            shifted = _with_block(document, shift=shift)
             answer = solve(task.query, _replaced(task, shifted))
             tally.expect(answer != task.answer, task.id, f"other amounts in {evidence} give the same answer")
 
@@ -99,8 +101,14 @@ def _document(task: Task, identifier: str) -> Document:
     return next(document for document in task.documents if document.id == identifier)
 
 
-def _with_block(document: Document, change: Callable[[Record], Record]) -> Document:
-    records = [change(r) if i in document.block else r for i, r in enumerate(document.records)]
+def _with_block(document: Document, *, entity: str | None = None, shift: int = 0) -> Document:
+    """The document with another entity, or with other amounts, in its candidate block."""
+    records = [
+        replace(record, entity=entity or record.entity, amount=record.amount + shift)
+        if i in document.block
+        else record
+        for i, record in enumerate(document.records)
+    ]
     return replace(document, records=tuple(records))
 
 

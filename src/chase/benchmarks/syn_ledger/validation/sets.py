@@ -50,7 +50,9 @@ def check_allocation(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> None
     sets = {role: list(benchmark.tasks(role)) for role in ROLES}
     everything = [task for tasks in sets.values() for task in tasks]
     sizes = tallies["allocation-sizes"]
-    sizes.expect(sorted(everything) == sorted(benchmark.generated), benchmark.name, "a task is in no set, or in two")
+    sizes.expect(
+        sorted(everything) == sorted(benchmark.generated), benchmark.name, "a task is in no set, or in two"
+    )
     for role, tasks in sets.items():
         sizes.expect(len(tasks) == expected[role], role, f"{len(tasks)} tasks, not {expected[role]}")
         families = family_counts(benchmark, tasks).values()
@@ -70,9 +72,7 @@ def check_allocation(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> None
     _check_subsets(benchmark, sets, tallies)
 
 
-def _check_subsets(
-    benchmark: SynLedger, sets: Mapping[str, list[str]], tallies: Mapping[str, Tally]
-) -> None:
+def _check_subsets(benchmark: SynLedger, sets: Mapping[str, list[str]], tallies: Mapping[str, Tally]) -> None:
     """Each eight-task subset has one or two tasks of every family and 14 of 16 favorable documents."""
     for role in ("conf1", "conf2", "conf3"):
         blocks: dict[int, list[str]] = {}

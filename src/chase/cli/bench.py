@@ -19,13 +19,9 @@ from chase.core.values import CheckResult
 
 app = typer.Typer(no_args_is_help=True)
 
-Name = Annotated[
-    str, typer.Argument(metavar="BENCHMARK", help="e.g. syn-ledger, syn-ledger@7, syn-ledger@7x40")
-]
+Name = Annotated[str, typer.Argument(metavar="BENCHMARK", help="e.g. syn-ledger, syn-ledger@7, syn-ledger@7x40")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout instead of text.")]
-Variant = Annotated[
-    str, typer.Option("--variant", metavar="V", help="e.g. released, neutral, neutralise-depth")
-]
+Variant = Annotated[str, typer.Option("--variant", metavar="V", help="e.g. released, neutral, neutralise-depth")]
 
 
 @app.command("list")
@@ -42,9 +38,7 @@ def list_benchmarks(as_json: AsJson = False) -> None:
 @app.command()
 def show(
     name: Name,
-    task: Annotated[
-        str | None, typer.Option("--task", metavar="ID", help="A task's id; without it, all ids.")
-    ] = None,
+    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="A task's id; without it, all ids.")] = None,
     variant: Variant = "released",
     as_json: AsJson = False,
 ) -> None:
@@ -57,9 +51,7 @@ def show(
         return _show_tasks(benchmark, as_json)
     view = benchmark.view(benchmark.task(task).id, benchmark.variant(variant))
     if as_json:
-        return emit_json(
-            "chase.bench.show/1", {"benchmark": benchmark.name, "variant": variant, **asdict(view)}
-        )
+        return emit_json("chase.bench.show/1", {"benchmark": benchmark.name, "variant": variant, **asdict(view)})
     typer.echo(f"task {task} of {benchmark.name} under {variant}\n\n{view.question}\n")
     for file in view.files:
         typer.echo(f"  {file.path}  [{file.id}]")
@@ -96,10 +88,7 @@ def validate(name: Name, as_json: AsJson = False) -> None:
     results = run_validation(benchmark)
     failed = [result for result in results if not result.passed]
     if as_json:
-        checks = [
-            {"name": r.name, "passed": r.passed, "count": r.count, "failures": list(r.failures)}
-            for r in results
-        ]
+        checks = [{"name": r.name, "passed": r.passed, "count": r.count, "failures": list(r.failures)} for r in results]
         emit_json(
             "chase.bench.validate/1",
             {

@@ -30,9 +30,7 @@ def demo(
     results = run_validation(benchmark)
     failed = [result.name for result in results if not result.passed]
     if failed:
-        raise IntegrityError(
-            f"{name}: checks failed: {', '.join(failed)}. See `chase bench validate {name}`."
-        )
+        raise IntegrityError(f"{name}: checks failed: {', '.join(failed)}. See `chase bench validate {name}`.")
     typer.echo(
         f"{name}: {len(benchmark.tasks())} tasks, {len(results)} checks passed, {len(benchmark.variants())} variants"
     )

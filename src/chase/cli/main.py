@@ -31,9 +31,7 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def root(
-    version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Say the version."
-    ),
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Say the version."),
     debug: bool = typer.Option(False, "--debug", help="Show a traceback when something fails."),
 ) -> None:
     """Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 missing prerequisite, 4 budget reached,
@@ -53,9 +51,7 @@ def main() -> None:
         code = 130
     except TyperException as error:
         if message := error.format_message():
-            typer.echo(
-                f"chase: {message} `chase --help` and `chase COMMAND --help` say what is valid.", err=True
-            )
+            typer.echo(f"chase: {message} `chase --help` and `chase COMMAND --help` say what is valid.", err=True)
         code = 2
     except BrokenPipeError:
         sys.stderr.close()

@@ -70,7 +70,5 @@ def new_folder(path: Path, option: str) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(
-            f"{option}={path} cannot be made: {error.strerror}. Name a folder you can write to."
-        ) from None
+        raise UserError(f"{option}={path} cannot be made: {error.strerror}. Name a folder you can write to.") from None
     return path

@@ -81,12 +81,8 @@ OBSERVABLES: dict[str, ObservableFunction] = {
             "name-digits", "digits in the file's name", lambda s: float(sum(c.isdigit() for c in _stem(s)))
         ),
         ObservableFunction("path-depth", "folders above the file", lambda s: float(s.path.count("/"))),
-        ObservableFunction(
-            "folder-initial", "first letter of the top folder", lambda s: _initial(_folder(s))
-        ),
-        ObservableFunction(
-            "folder-length", "letters in the top folder's name", lambda s: _length(_folder(s))
-        ),
+        ObservableFunction("folder-initial", "first letter of the top folder", lambda s: _initial(_folder(s))),
+        ObservableFunction("folder-length", "letters in the top folder's name", lambda s: _length(_folder(s))),
         ObservableFunction(
             "extension-length",
             "letters in the file's extension",
@@ -101,9 +97,7 @@ OBSERVABLES: dict[str, ObservableFunction] = {
         ObservableFunction("bar-count", "vertical bars in the text", _count(r"\|")),
         ObservableFunction("preamble-lines", "lines before the first blank line", _preamble_lines),
         ObservableFunction("title-length", "letters in the first line", lambda s: _length(_opening(s))),
-        ObservableFunction(
-            "title-initial", "first letter of the first line", lambda s: _initial(_opening(s))
-        ),
+        ObservableFunction("title-initial", "first letter of the first line", lambda s: _initial(_opening(s))),
         ObservableFunction("capital-words", "share of words in capitals", _capitals),
     )
 }

@@ -62,9 +62,7 @@ class SynLedgerSpec:
             )
         size = int(blocks) if blocks else 10
         if size % 10 or not 10 <= size <= MOST_BLOCKS:
-            raise UserError(
-                f"benchmark='{name}' has {size} blocks; write a multiple of 10 from 10 to {MOST_BLOCKS}."
-            )
+            raise UserError(f"benchmark='{name}' has {size} blocks; write a multiple of 10 from 10 to {MOST_BLOCKS}.")
         if seed and len(seed) > 12:
             raise UserError(f"benchmark='{name}': a seed has at most 12 digits.")
         return cls(seed=int(seed) if seed else DEFAULT_SEED, blocks=size, planted=features)

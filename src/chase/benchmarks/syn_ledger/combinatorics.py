@@ -40,8 +40,7 @@ def unfavorable_pairs(configuration: int) -> tuple[int, ...]:
     """For each pair of features, how many of the task's two evidence documents are unfavorable on both."""
     return tuple(
         sum(
-            not released_level(configuration, side, j) and not released_level(configuration, side, k)
-            for side in (0, 1)
+            not released_level(configuration, side, j) and not released_level(configuration, side, k) for side in (0, 1)
         )
         for j, k in PAIRS
     )

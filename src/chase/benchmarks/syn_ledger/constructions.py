@@ -109,7 +109,6 @@ def constructions(
     }
     variants |= {f"neutralise-{name}": OperatorList(operators=(op,)) for name, op in neutralise.items()}
     variants |= {
-        f"placebo-{kind}": OperatorList(operators=(Placebo(kind=kind, evidence=evidence),))
-        for kind in PLACEBOS
+        f"placebo-{kind}": OperatorList(operators=(Placebo(kind=kind, evidence=evidence),)) for kind in PLACEBOS
     }
     return variants

@@ -162,9 +162,7 @@ FAMILIES: tuple[Family, ...] = (
     ),
 )
 
-_CONDITIONS = (
-    "Use only approved records on the enacted basis in their prevailing version. Answer with one integer."
-)
+_CONDITIONS = "Use only approved records on the enacted basis in their prevailing version. Answer with one integer."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -63,9 +63,7 @@ def _answers(seed: int, blocks: int) -> dict[int, int]:
     for decade in range(blocks * BLOCK // DECADE):
         for family in range(len(FAMILIES)):
             shuffled = rng("syn-ledger", seed, "answers", decade, family).sample(pool, ANSWERS)
-            numbers = [
-                n for n in range(decade * DECADE, (decade + 1) * DECADE) if n % len(FAMILIES) == family
-            ]
+            numbers = [n for n in range(decade * DECADE, (decade + 1) * DECADE) if n % len(FAMILIES) == family]
             answers.update(zip(numbers, shuffled, strict=True))
     return answers
 
@@ -144,9 +142,7 @@ class _World:
 
     def amount(self, category: str) -> int:
         """An amount such as records of this category have: from a program with an answer of its own."""
-        required = {words.CATEGORY_TWINS[c]: c for c in words.CATEGORY_TWINS} | {
-            c: c for c in words.CATEGORY_TWINS
-        }
+        required = {words.CATEGORY_TWINS[c]: c for c in words.CATEGORY_TWINS} | {c: c for c in words.CATEGORY_TWINS}
         family = self.query.family
         symbols = [role.symbol for role in family.roles if role.category == required.get(category)]
         if not symbols:
@@ -154,9 +150,7 @@ class _World:
         return family.draw(self.draw.randint(10, 99), self.draw)[self.draw.choice(symbols)]
 
 
-def _documents(
-    draw: random.Random, seed: int, number: int, query: Query, answer: int
-) -> list[tuple[Document, Side]]:
+def _documents(draw: random.Random, seed: int, number: int, query: Query, answer: int) -> list[tuple[Document, Side]]:
     """Twelve documents, evidence first, each with the side whose feature levels it shares under `B_0`."""
     year = int(query.periods[0][2:])
     other_years = [y for y in range(year - 6, year + 7) if f"FY{y}" not in query.periods]
@@ -256,9 +250,7 @@ def _contextual(world: _World, category: str, place: int) -> Record:
     )
 
 
-def _with_manifests(
-    seed: int, task: Task, sides: Mapping[str, Side], planted: Sequence[str]
-) -> GeneratedTask:
+def _with_manifests(seed: int, task: Task, sides: Mapping[str, Side], planted: Sequence[str]) -> GeneratedTask:
     """The task with its levels chosen: planted features by the combinatorics, others by a hash."""
     styles = {
         name: dict(

@@ -22,11 +22,7 @@ def parse(text: str) -> tuple[Record, ...]:
 
 
 def _markdown_rows(lines: list[str]) -> list[dict[str, str]]:
-    table = [
-        [cell.strip() for cell in line.strip().strip("|").split("|")]
-        for line in lines
-        if line.startswith("|")
-    ]
+    table = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines if line.startswith("|")]
     names, body = [name.lower() for name in table[0]], table[2:]
     return [dict(zip(names, row, strict=True)) for row in body]
 

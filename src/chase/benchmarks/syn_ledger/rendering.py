@@ -42,9 +42,7 @@ def render(document: Document, protocol: DocumentProtocol) -> RenderedFile:
         path=protocol.path,
         text=_text(whole, protocol),
         windows=tuple(_text(lines, protocol) for lines in windows),
-        preview="; ".join(
-            f"{label}: {value}" for label, value in zip(labels, _values(records[0]), strict=True)
-        ),
+        preview="; ".join(f"{label}: {value}" for label, value in zip(labels, _values(records[0]), strict=True)),
     )
 
 
@@ -95,10 +93,7 @@ def _key_value(
         "",
         f"[{protocol.section}]",
     ]
-    rows = [
-        [f"{label}: {value}" for label, value in zip(labels, _values(record), strict=True)]
-        for record in records
-    ]
+    rows = [[f"{label}: {value}" for label, value in zip(labels, _values(record), strict=True)] for record in records]
     return preamble, [], rows
 
 

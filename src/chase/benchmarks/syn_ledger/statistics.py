@@ -23,8 +23,7 @@ def statistics(benchmark: SynLedger) -> dict[str, Any]:
             "size": len(tasks),
             "families": family_counts(benchmark, tasks),
             "features": {
-                name: {variant: counts[variant]["features"][name] for variant in VARIANTS}
-                for name in benchmark.planted
+                name: {variant: counts[variant]["features"][name] for variant in VARIANTS} for name in benchmark.planted
             },
         }
         pairs[role] = {

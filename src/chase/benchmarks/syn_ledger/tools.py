@@ -61,9 +61,7 @@ TOOLS = (
             "Read a file, three records a call; calling it again with the same file reads the next three. "
             "One of 6 file-opening calls."
         ),
-        parameters=_parameters(
-            ["file"], file={"type": "string", "description": "The file's path or its id."}
-        ),
+        parameters=_parameters(["file"], file={"type": "string", "description": "The file's path or its id."}),
     ),
     ToolSpec(
         name="calculator",

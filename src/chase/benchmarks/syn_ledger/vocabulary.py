@@ -54,9 +54,7 @@ LONG_STEM_FIRST = tuple(
     "periodical quarterly reconciled registrar retained scheduled secondary supporting tabulated transcribed "
     "transmittal unabridged verified workbook".split()
 )
-LONG_STEM_SECOND = tuple(
-    "compendium extraction memorandum particulars statement submission transcript".split()
-)
+LONG_STEM_SECOND = tuple("compendium extraction memorandum particulars statement submission transcript".split())
 """Together longer and lexically late."""
 
 EARLY_FOLDERS = tuple("accounts archive binder books bureau cabinet".split())
@@ -72,9 +70,7 @@ LONG_TITLES = (
 SECTION_LABELS = ("Entries", "Records", "Amounts")
 """Equally long, so that the section-label placebo changes no size."""
 
-PREPARERS = tuple(
-    "Abara Blume Castel Doran Eskola Farrow Grieve Hollis Imrie Jansen Keller Lindqvist".split()
-)
+PREPARERS = tuple("Abara Blume Castel Doran Eskola Farrow Grieve Hollis Imrie Jansen Keller Lindqvist".split())
 OFFICES = tuple("Eastgate Fairview Hillside Kingsway Lakeside Milltown Northend Parkview".split())
 METADATA_KEYS = ("Prepared by", "Held at", "Box", "Desk")
 """Shown above the records, in an order of the document's own."""

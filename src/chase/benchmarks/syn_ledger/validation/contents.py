@@ -50,9 +50,7 @@ def check_shape(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> None:
             count = sum(task.family is family for task in members)
             families.expect(count == ANSWERS == len(pool), family.name, f"{count} tasks, {len(pool)} answers")
             families.expect(pool == pools[0], family.name, "the answers are not those of the first family")
-            families.expect(
-                all(10 <= a <= 99 for a in pool), family.name, "an answer is not a two-digit number"
-            )
+            families.expect(all(10 <= a <= 99 for a in pool), family.name, "an answer is not a two-digit number")
 
 
 def check_answers(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> None:
@@ -104,9 +102,7 @@ def _document(task: Task, identifier: str) -> Document:
 def _with_block(document: Document, *, entity: str | None = None, shift: int = 0) -> Document:
     """The document with another entity, or with other amounts, in its candidate block."""
     records = [
-        replace(record, entity=entity or record.entity, amount=record.amount + shift)
-        if i in document.block
-        else record
+        replace(record, entity=entity or record.entity, amount=record.amount + shift) if i in document.block else record
         for i, record in enumerate(document.records)
     ]
     return replace(document, records=tuple(records))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from chase.benchmarks.syn_ledger.validation.tally import Tally
@@ -82,7 +83,7 @@ def check_identifiers(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> Non
     z = _association_of(benchmark, lambda _, place: float(place))
     tally.expect(abs(z) < MOST_Z, benchmark.name, f"the order of ids goes with evidence (z = {z:.1f})")
     numbers = [benchmark.task(task).number for task in sorted(benchmark.generated)]
-    swaps = sum(a < b for a, b in zip(numbers, numbers[1:], strict=False)) - (len(numbers) - 1) / 2
+    swaps = sum(a < b for a, b in pairwise(numbers)) - (len(numbers) - 1) / 2
     z = swaps / math.sqrt((len(numbers) + 1) / 12)
     tally.expect(abs(z) < MOST_Z, benchmark.name, f"task ids carry the construction order (z = {z:.1f})")
 

@@ -64,17 +64,13 @@ def check_released(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> None:
                     pair.append(shown)
                 else:
                     same = shown == neutral[document]
-                    tallies["distractors-fixed"].expect(
-                        same, task, f"distractor {document} changed its level"
-                    )
+                    tallies["distractors-fixed"].expect(same, task, f"distractor {document} changed its level")
             for j in range(len(favorable)):
                 favorable[j] += pair[0][j] + pair[1][j]
                 if pair[0][j] != pair[1][j]:
                     mixed[j].add(benchmark.task(task).configuration)
         for name, count in zip(benchmark.planted, favorable, strict=True):
-            tallies["balance-released"].expect(
-                count == 56, f"block {block}", f"{name}: {count} of 64 favorable"
-            )
+            tallies["balance-released"].expect(count == 56, f"block {block}", f"{name}: {count} of 64 favorable")
         sizes = [len(configurations) for configurations in mixed]
         differ = len({frozenset(configurations) for configurations in mixed}) == len(mixed)
         tallies["mixed-sets"].expect(sizes == [8] * 5 and differ, f"block {block}", f"mixed sets of {sizes}")
@@ -93,13 +89,9 @@ def check_neutralisations(benchmark: SynLedger, tallies: Mapping[str, Tally]) ->
         whole = benchmark.manifest(task, benchmark.variant("neutral"))
         tallies["compose-to-neutral"].expect(whole == made.neutral, task, "'neutral' does not give B_0")
         for name, step in steps.items():
-            tallies["idempotent"].expect(
-                step.apply(once[name]) == once[name], task, f"{name} is not idempotent"
-            )
+            tallies["idempotent"].expect(step.apply(once[name]) == once[name], task, f"{name} is not idempotent")
             changed = made.released.changed_fields(once[name])
-            tallies["declared-fields"].expect(
-                changed <= step.declared, task, f"{name} changed {sorted(changed)}"
-            )
+            tallies["declared-fields"].expect(changed <= step.declared, task, f"{name} changed {sorted(changed)}")
         for a, b in combinations(steps, 2):
             same = steps[a].apply(once[b]) == steps[b].apply(once[a])
             tallies["commute"].expect(same, task, f"{a} and {b} do not commute")

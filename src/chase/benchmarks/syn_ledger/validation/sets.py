@@ -27,8 +27,7 @@ def feature_counts(benchmark: SynLedger, tasks: list[str], variant: str) -> dict
     """Favorable evidence documents for each feature, and the four joint patterns for each pair."""
     shown = [s for task in tasks for _, evidence, s in levels(benchmark, task, variant) if evidence]
     features = {
-        name: {"favorable": sum(s[j] for s in shown), "total": len(shown)}
-        for j, name in enumerate(benchmark.planted)
+        name: {"favorable": sum(s[j] for s in shown), "total": len(shown)} for j, name in enumerate(benchmark.planted)
     }
     pairs = {}
     for (j, a), (k, b) in combinations(enumerate(benchmark.planted), 2):
@@ -50,9 +49,7 @@ def check_allocation(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> None
     sets = {role: list(benchmark.tasks(role)) for role in ROLES}
     everything = [task for tasks in sets.values() for task in tasks]
     sizes = tallies["allocation-sizes"]
-    sizes.expect(
-        sorted(everything) == sorted(benchmark.generated), benchmark.name, "a task is in no set, or in two"
-    )
+    sizes.expect(sorted(everything) == sorted(benchmark.generated), benchmark.name, "a task is in no set, or in two")
     for role, tasks in sets.items():
         sizes.expect(len(tasks) == expected[role], role, f"{len(tasks)} tasks, not {expected[role]}")
         families = family_counts(benchmark, tasks).values()

@@ -49,20 +49,14 @@ def check_views(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> None:
             parsed = {file.id: reader.records(file.text) for file in files}
             for document, records in parsed.items():
                 same = records is not None and records == typed.get(document)
-                tallies["records-preserved"].expect(
-                    same, where, f"document {document} does not hold its records"
-                )
-            everything = [
-                record for records in parsed.values() for record in Counter(records or {}).elements()
-            ]
+                tallies["records-preserved"].expect(same, where, f"document {document} does not hold its records")
+            everything = [record for records in parsed.values() for record in Counter(records or {}).elements()]
             answer = solve(query, everything)
             tallies["answer-from-renderings"].expect(answer == task.answer, where, f"the text gives {answer}")
             seen = visible_numbers([task.question, *(f"{f.path} {f.id} {f.preview}" for f in files)])
             seen = seen.union(*(reader.numbers(f.text) for f in files))
             tallies["answer-not-visible"].expect(task.answer not in seen, where, f"{task.answer} can be seen")
-            tallies["paths-unique"].expect(
-                len({f.path for f in files}) == len(files), where, "a path occurs twice"
-            )
+            tallies["paths-unique"].expect(len({f.path for f in files}) == len(files), where, "a path occurs twice")
 
 
 def check_replay(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> None:
@@ -87,9 +81,7 @@ def check_interface(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> None:
         tallies["same-tools-and-budgets"].expect(same, f"{task} under {variant}", "tools or budgets differ")
     for answer, output, verdict in scoring.FIXTURES:
         given = scoring.score(answer, output)
-        tallies["scorer"].expect(
-            given == verdict, f"output {output!r}", f"scored {given} for answer {answer}"
-        )
+        tallies["scorer"].expect(given == verdict, f"output {output!r}", f"scored {given} for answer {answer}")
     for task in benchmark.tasks():
         answer = benchmark.task(task).answer
         right = benchmark.score(task, f" {answer:+,} ")

@@ -47,9 +47,10 @@ def show(
     JSON: `tasks[{id, split, family}]`, or `task, variant, question, files[{id, path, text}]`.
     """
     benchmark = open_benchmark(name)
+    transformation = benchmark.variant(variant)
     if task is None:
         return _show_tasks(benchmark, as_json)
-    view = benchmark.view(benchmark.task(task).id, benchmark.variant(variant))
+    view = benchmark.view(task, transformation)
     if as_json:
         return emit_json("chase.bench.show/1", {"benchmark": benchmark.name, "variant": variant, **asdict(view)})
     typer.echo(f"task {task} of {benchmark.name} under {variant}\n\n{view.question}\n")

@@ -13,7 +13,7 @@ from chase.benchmarks.catalogue import open_benchmark
 from chase.benchmarks.syn_ledger.export import export_benchmark
 from chase.benchmarks.syn_ledger.statistics import statistics
 from chase.cli.bench import run_validation
-from chase.cli.output import steps
+from chase.cli.output import new_folder, steps
 from chase.core.errors import IntegrityError, UserError
 
 MARK = ".chase-demo"
@@ -25,8 +25,9 @@ def demo(
     name: Annotated[str, typer.Option("--benchmark", metavar="B")] = "syn-ledger",
 ) -> None:
     """Build and verify Syn-Ledger, show one task under the released and the neutral protocol, write it all down."""
-    folder = _fresh(out)
+    _check_ours(out)
     benchmark = open_benchmark(name)
+    folder = _fresh(out)
     results = run_validation(benchmark)
     failed = [result.name for result in results if not result.passed]
     if failed:
@@ -55,12 +56,16 @@ def demo(
     typer.echo(f"\nThe whole benchmark, as released and neutralised, with its counts: {folder}/")
 
 
+def _check_ours(out: Path) -> None:
+    """Only an empty folder or one that the demo wrote may be cleared."""
+    if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / MARK).exists())):
+        raise UserError(f"--out={out} holds something that the demo did not write. Name another folder.")
+
+
 def _fresh(out: Path) -> Path:
-    """The folder, empty. Only an empty folder or one that the demo wrote is cleared."""
+    """The folder, empty but for the demo's mark."""
     if out.exists():
-        if not out.is_dir() or (any(out.iterdir()) and not (out / MARK).exists()):
-            raise UserError(f"--out={out} holds something that the demo did not write. Name another folder.")
         shutil.rmtree(out)
-    out.mkdir(parents=True)
-    (out / MARK).touch()
-    return out
+    folder = new_folder(out, "--out")
+    (folder / MARK).touch()
+    return folder

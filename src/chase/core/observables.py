@@ -34,12 +34,27 @@ def _initial(text: str | None) -> float | None:
     return None if letter is None else float(ord(letter) - ord("a"))
 
 
-def _opening(shown: Shown) -> str | None:
-    """The first line of a document's first window, without its markup."""
+def _first_lines(shown: Shown) -> list[str]:
+    """The lines of a document's first window, without their markup."""
     if shown.text is None or shown.window not in (None, 0):
-        return None
-    lines = [line for line in shown.text.splitlines() if line.strip()]
-    return lines[0].strip().strip("#[]= ").strip() if lines else None
+        return []
+    return [line.strip("#[]= \t") for line in shown.text.strip().splitlines()]
+
+
+def _line(place: int) -> Callable[[Shown], str | None]:
+    """The first window's line of a place, from 0."""
+    return lambda shown: next(iter(_first_lines(shown)[place:]), None)
+
+
+def _heading(shown: Shown) -> str | None:
+    """The first line after a blank one: what stands over the records."""
+    lines = _first_lines(shown)
+    after = lines[lines.index("") :] if "" in lines else []
+    return next((line for line in after if line), None)
+
+
+_opening = _line(0)
+_second = _line(1)
 
 
 def _capitals(shown: Shown) -> float | None:
@@ -89,6 +104,7 @@ OBSERVABLES: dict[str, ObservableFunction] = {
             lambda s: float(len(s.path.rsplit("/", 1)[-1].partition(".")[2])),
         ),
         ObservableFunction("id-initial", "first letter of the document's id", lambda s: _initial(s.id)),
+        ObservableFunction("id-final", "last letter of the document's id", lambda s: _initial(s.id[::-1])),
         ObservableFunction("listing-position", "place in the listing", lambda s: _number(s.listing)),
         ObservableFunction("hit-position", "place in a broad search result", lambda s: _number(s.hit)),
         ObservableFunction("window", "which window of the document", lambda s: _number(s.window)),
@@ -98,6 +114,8 @@ OBSERVABLES: dict[str, ObservableFunction] = {
         ObservableFunction("preamble-lines", "lines before the first blank line", _preamble_lines),
         ObservableFunction("title-length", "letters in the first line", lambda s: _length(_opening(s))),
         ObservableFunction("title-initial", "first letter of the first line", lambda s: _initial(_opening(s))),
+        ObservableFunction("second-initial", "first letter of the second line", lambda s: _initial(_second(s))),
+        ObservableFunction("heading-initial", "first letter after a blank line", lambda s: _initial(_heading(s))),
         ObservableFunction("capital-words", "share of words in capitals", _capitals),
     )
 }

@@ -42,6 +42,8 @@ class ToolResult:
     head: str
     items: tuple[ResultItem, ...] = ()
     ok: bool = True
+    coverage: int | None = None
+    """Of a search: how many documents match the whole query."""
 
     @property
     def text(self) -> str:

@@ -7,10 +7,11 @@ model; guidance is text that the model reads.
 
 from __future__ import annotations
 
-import string
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -41,11 +42,50 @@ def _known_observable(name: str) -> str:
         raise ValueError(str(error)) from None
 
 
+def check_template(template: str) -> None:
+    """A ValueError unless the template is one line that uses the known placeholders, plainly."""
+    known = "|".join(PLACEHOLDERS)
+    if re.search(r"[{}]", re.sub(rf"{{(?:{known})}}", "", template)):
+        raise ValueError(
+            f"a query template's placeholders are {', '.join(PLACEHOLDERS)}, each in plain braces, "
+            "e.g. '{entity} {period}'"
+        )
+    if not template.strip() or not template.isprintable():
+        raise ValueError("a query template is one line of text, e.g. '{entity} {period}'")
+
+
+def _valid_template(template: str) -> str:
+    check_template(template)
+    return template
+
+
+def base_name(benchmark: str) -> str:
+    """A benchmark's name without seed, size and planted features: `syn-ledger` of `syn-ledger@7x40`."""
+    return re.split("[@:]", benchmark, maxsplit=1)[0]
+
+
+def _valid_base_name(name: str) -> str:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name):
+        raise ValueError("write the benchmark's name without seed and size, e.g. 'syn-ledger'")
+    return name
+
+
+def plain_text(text: str) -> str:
+    """A text without what does not count: byte-order mark, kind of line ending, outer blank lines."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").rstrip(" \t\n")
+    return re.sub(r"\A(?:\ufeff|[ \t]*\n)+", "", text)
+
+
 ObservableName = Annotated[str, AfterValidator(_known_observable)]
+Template = Annotated[str, AfterValidator(_valid_template)]
+BenchmarkName = Annotated[str, AfterValidator(_valid_base_name)]
+PlainText = Annotated[str, AfterValidator(plain_text)]
+Bound = Annotated[float, AfterValidator(lambda value: value + 0.0)]
+"""A number with one zero: -0.0 is 0.0."""
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Preference(_Part):
@@ -60,15 +100,15 @@ class Rewrite(_Part):
     """A query of the model's is replaced by a template once few search calls are left."""
 
     calls_left_at_most: int = Field(ge=0, le=12)
-    template: str
+    template: Template
 
 
 class Retrieval(_Part):
     """How the engine searches for the model."""
 
-    results: int = Field(default=4, ge=1, le=12)
-    """Results a search shows."""
-    templates: tuple[str, ...] = ()
+    results: int | None = Field(default=None, ge=1, le=12)
+    """Results a search shows, whatever the model asks for; None leaves it to the model and the tool's default."""
+    templates: tuple[Template, ...] = ()
     """Queries issued before the model's first turn; `{periods}` makes one query for each period."""
     merge: Literal["sequence", "round-robin"] = "sequence"
     """How the hits of several queries are put together."""
@@ -83,17 +123,12 @@ class Retrieval(_Part):
     rank: tuple[Preference, ...] = ()
     """Hits are re-ordered by these leans, added to their place in the result."""
 
-    @field_validator("templates")
-    @classmethod
-    def _few_templates(cls, templates: tuple[str, ...]) -> tuple[str, ...]:
-        if len(templates) > MOST_TEMPLATES:
-            raise ValueError(f"at most {MOST_TEMPLATES} query templates")
-        return templates
-
     @model_validator(mode="after")
-    def _known_placeholders(self) -> Retrieval:
-        for template in (*self.templates, *(rewrite.template for rewrite in self.rewrites)):
-            check_template(template)
+    def _few_templates(self) -> Retrieval:
+        if (given := len(self.templates) + len(self.rewrites)) > MOST_TEMPLATES:
+            raise ValueError(
+                f"{given} query templates, in templates and rewrites together; write at most {MOST_TEMPLATES}"
+            )
         return self
 
 
@@ -102,21 +137,25 @@ class ReadOn(_Part):
 
     when: Literal["never", "always", "observable"] = "never"
     observable: ObservableName | None = None
-    at_most: float | None = None
-    at_least: float | None = None
+    at_most: Bound | None = None
+    at_least: Bound | None = None
 
     @model_validator(mode="after")
     def _complete(self) -> ReadOn:
         bounds = [bound for bound in (self.at_most, self.at_least) if bound is not None]
-        if (self.when == "observable") != (self.observable is not None and len(bounds) == 1):
-            raise ValueError("when='observable' goes with an observable and one of at_most, at_least")
+        if self.when == "observable" and (self.observable is None or len(bounds) != 1):
+            raise ValueError("when='observable' needs an observable and exactly one of at_most, at_least")
+        if self.when != "observable" and (self.observable is not None or bounds):
+            raise ValueError(
+                f"when='{self.when}' takes no observable, at_most or at_least; write when='observable' with them"
+            )
         return self
 
 
 class Tools(_Part):
     """How the engine spends and guards the tool budget for the model."""
 
-    instructions: str = Field(default="", max_length=4000)
+    instructions: PlainText = Field(default="", max_length=4000)
     """Tool-use instructions, shown after the system prompt."""
     opened_files: int = Field(default=6, ge=1, le=6)
     """Most different files that are opened."""
@@ -140,7 +179,8 @@ class Structure(_Part):
     """`harness.toml`."""
 
     schema_: Literal["chase.harness/1"] = Field(default="chase.harness/1", alias="schema")
-    benchmark: str
+    benchmark: BenchmarkName
+    """The base name: seed and size are the run's choice."""
     answer: Literal["integer", "text"] = "integer"
     retrieval: Retrieval = Retrieval()
     tools: Tools = Tools()
@@ -162,9 +202,15 @@ class Activation(_Part):
     @classmethod
     def _plain_words(cls, words: tuple[str, ...]) -> tuple[str, ...]:
         for word in words:
-            if not word.isalpha() or not word.islower():
-                raise ValueError(f"question_has_any takes lower-case words, not '{word}'")
+            if not re.fullmatch("[a-z]+", word):
+                raise ValueError(f"'{word}' is not a lower-case word; write single words of the letters a to z")
         return words
+
+
+class FrontMatter(_Part):
+    """What may stand between the `+++` lines of a guidance module."""
+
+    when: Activation = Activation()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -175,10 +221,16 @@ class Guidance:
     when: Activation
     text: str
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", plain_text(self.text))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Harness:
-    """A harness `H`. Its identity is the hash of its canonical content."""
+    """A harness `H`. Its identity is the hash of its canonical content.
+
+    Texts are held as they count, so that two harnesses with the same hash are equal values and behave alike.
+    """
 
     structure: Structure
     prompt: str
@@ -186,41 +238,34 @@ class Harness:
     guidance: tuple[Guidance, ...] = ()
     """In the order of their names."""
     control_source: str | None = None
-    """`control.py`, or None."""
+    """`control.py`, or None; a blank one is None."""
+
+    def __post_init__(self) -> None:
+        set_field = object.__setattr__
+        set_field(self, "prompt", plain_text(self.prompt))
+        set_field(self, "memory", plain_text(self.memory))
+        set_field(self, "guidance", tuple(sorted(self.guidance, key=lambda module: module.name)))
+        set_field(self, "control_source", plain_text(self.control_source or "") or None)
+        names = [module.name for module in self.guidance]
+        if twice := [name for name, following in pairwise(names) if name == following]:
+            raise UserError(f"guidance name='{twice[0]}' is given twice in a harness. Give each module its own name.")
 
     def canonical(self) -> Mapping[str, Any]:
         """The content that makes two harnesses the same. Line endings and outer blank lines do not count."""
         return {
             "structure": self.structure.model_dump(mode="json", by_alias=True),
-            "prompt": _plain(self.prompt),
-            "memory": _plain(self.memory),
+            "prompt": self.prompt,
+            "memory": self.memory,
             "guidance": [
-                {"name": g.name, "when": g.when.model_dump(mode="json"), "text": _plain(g.text)}
-                for g in sorted(self.guidance, key=lambda g: g.name)
+                {"name": module.name, "when": module.when.model_dump(mode="json"), "text": module.text}
+                for module in self.guidance
             ],
-            "control": None if self.control_source is None else _plain(self.control_source),
+            "control": self.control_source,
         }
 
     @cached_property
     def hash(self) -> str:
         return digest(self.canonical())
-
-
-def _plain(text: str) -> str:
-    return text.replace("\r\n", "\n").strip()
-
-
-def check_template(template: str) -> None:
-    """A ValueError unless the template uses the known placeholders, plainly."""
-    try:
-        fields = [(name, spec, conversion) for _, name, spec, conversion in string.Formatter().parse(template)]
-    except ValueError as error:
-        raise ValueError(f"query template '{template}': {error}") from None
-    for name, spec, conversion in fields:
-        if name is not None and (name not in PLACEHOLDERS or spec or conversion):
-            raise ValueError(
-                f"query template '{template}': placeholders are {', '.join(PLACEHOLDERS)}, written plainly"
-            )
 
 
 INITIAL_PROMPT = "Use the available tools to answer the question and return the answer in the required format."
@@ -229,4 +274,4 @@ INITIAL_PROMPT = "Use the available tools to answer the question and return the 
 
 def initial_harness(benchmark: str, *, answer: Literal["integer", "text"] = "integer") -> Harness:
     """`H_0`: the paper's initial harness. No memory, no rewriting, no fallback, no reranking."""
-    return Harness(structure=Structure(benchmark=benchmark, answer=answer), prompt=INITIAL_PROMPT)
+    return Harness(structure=Structure(benchmark=base_name(benchmark), answer=answer), prompt=INITIAL_PROMPT)

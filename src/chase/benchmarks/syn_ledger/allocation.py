@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chase.benchmarks.syn_ledger.combinatorics import BLOCK, MIXED, PAIRS, imbalance, unfavorable_pairs
 from chase.core.errors import IntegrityError
@@ -45,6 +46,18 @@ def balanced_subsets() -> tuple[tuple[int, ...], ...]:
     return tuple(sorted(found))
 
 
+@lru_cache(maxsize=1)
+def _subset_array() -> NDArray[np.int64]:
+    return np.array(balanced_subsets(), dtype=np.int64)
+
+
+def _pattern(families: NDArray[np.integer], pairs: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Each row's counts as one number, three bits a count: equal numbers mean equal counts below eight."""
+    counts = np.hstack([families, pairs]).astype(np.int64)
+    patterns: NDArray[np.int64] = counts @ (8 ** np.arange(counts.shape[1]))
+    return patterns
+
+
 def _half_subsets(members: range) -> dict[tuple[int, tuple[int, ...]], list[tuple[int, ...]]]:
     """Subsets of half a block by size and by how many of each mixed set they hold (at most two)."""
     table: dict[tuple[int, tuple[int, ...]], list[tuple[int, ...]]] = {(0, (0,) * len(MIXED)): [()]}
@@ -67,14 +80,14 @@ def _choices(block: int, task_ids: Sequence[str], seed: int) -> list[Choice]:
     """
     family = np.array([(block * BLOCK + c) % FAMILY_COUNT for c in range(BLOCK)])
     keys = np.array([key_bits("allocation", seed, task_id) >> 192 for task_id in task_ids], dtype=np.uint64)
-    members = np.array(balanced_subsets())
+    members = _subset_array()
     families = (family[members][:, :, None] == np.arange(FAMILY_COUNT)).sum(axis=1)
     valid = ((families >= 1) & (families <= 2)).all(axis=1)
     members, families = members[valid], families[valid]
     order = np.argsort(keys[members].sum(axis=1, dtype=np.uint64), kind="stable")
     members, families = members[order], families[order]
     pairs = np.array([unfavorable_pairs(c) for c in range(BLOCK)])[members].sum(axis=1)
-    _, first = np.unique(np.hstack([families, pairs]), axis=0, return_index=True)
+    _, first = np.unique(_pattern(families, pairs), return_index=True)
     return [
         Choice(
             configurations=tuple(members[place].tolist()),
@@ -108,17 +121,21 @@ class _Set:
 
 def _confirmation_sets(even: list[Choice], odd: list[Choice]) -> list[_Set]:
     """The best sets that two blocks can make, one for each pattern of counts, by seeded hash."""
-    best: dict[tuple[tuple[int, ...], tuple[int, ...]], _Set] = {}
-    odd_families = np.array([choice.families for choice in odd])
-    odd_pairs = np.array([choice.pairs for choice in odd])
-    for choice in even:
-        families = odd_families + choice.families
-        pairs = odd_pairs + choice.pairs
-        good = (families.max(axis=1) - families.min(axis=1) <= 1) & (pairs <= 1).all(axis=1)
-        for index in np.flatnonzero(good).tolist():
-            key = (tuple(families[index].tolist()), tuple(pairs[index].tolist()))
-            best.setdefault(key, _Set(even=choice, odd=odd[index], families=key[0], pairs=key[1]))
-    return list(best.values())
+    families = _all_sums([choice.families for choice in even], [choice.families for choice in odd])
+    pairs = _all_sums([choice.pairs for choice in even], [choice.pairs for choice in odd])
+    good = np.flatnonzero((families.max(axis=1) - families.min(axis=1) <= 1) & (pairs <= 1).all(axis=1))
+    _, first = np.unique(_pattern(families[good], pairs[good]), return_index=True)
+    return [_joined(even[place // len(odd)], odd[place % len(odd)]) for place in good[sorted(first.tolist())].tolist()]
+
+
+def _all_sums(left: Sequence[tuple[int, ...]], right: Sequence[tuple[int, ...]]) -> NDArray[np.int8]:
+    """Every row of the one plus every row of the other, in the order of the first."""
+    sums = np.array(left, dtype=np.int8)[:, None] + np.array(right, dtype=np.int8)[None]
+    return sums.reshape(-1, sums.shape[2])
+
+
+def _joined(even: Choice, odd: Choice) -> _Set:
+    return _Set(even=even, odd=odd, families=_add(even.families, odd.families), pairs=_add(even.pairs, odd.pairs))
 
 
 def _first_ten(choices: Mapping[int, list[Choice]]) -> Iterator[tuple[int, Choice]]:

@@ -46,7 +46,7 @@ class SynLedgerSpec:
     @classmethod
     def parse(cls, name: str) -> SynLedgerSpec:
         """The spec of `syn-ledger`, `syn-ledger@7`, `syn-ledger@7x40` or `syn-ledger@7:a+b+c+d+e`."""
-        found = re.fullmatch(r"syn-ledger(?:@([0-9]+)(?:x([0-9]+))?)?(?::([a-z+]+))?", name)
+        found = re.fullmatch(r"syn-ledger(?:@([0-9]+)(?:x([0-9]{1,6}))?)?(?::([a-z+]+))?", name)
         if found is None:
             raise UserError(
                 f"benchmark='{name}' is not a Syn-Ledger name. Write syn-ledger, syn-ledger@SEED, "
@@ -165,19 +165,19 @@ class SynLedger:
 
     def render(self, task: str, transformation: Transformation[Manifest]) -> tuple[RenderedFile, ...]:
         """The task's files as shown, in the order of their ids."""
-        manifest = self.manifest(task, transformation)
-        return tuple(
-            rendering.render(document, protocol)
-            for document, protocol in zip(self.task(task).documents, manifest, strict=True)
-        )
+        return self._render(task, self.manifest(task, transformation))
+
+    def _render(self, task: str, manifest: Manifest) -> tuple[RenderedFile, ...]:
+        documents = self.task(task).documents
+        return tuple(rendering.render(d, protocol) for d, protocol in zip(documents, manifest, strict=True))
 
     def view(self, task: str, transformation: Transformation[Manifest]) -> View:
-        files = {file.id: file for file in self.render(task, transformation)}
-        listed = self.manifest(task, transformation).listed()
+        manifest = self.manifest(task, transformation)
+        files = {file.id: file for file in self._render(task, manifest)}
         return View(
             task=task,
             question=self.task(task).question,
-            files=tuple(FileView(id=p.id, path=files[p.id].path, text=files[p.id].text) for p in listed),
+            files=tuple(FileView(id=p.id, path=p.path, text=files[p.id].text) for p in manifest.listed()),
         )
 
     def environment(self, task: str, transformation: Transformation[Manifest]) -> Environment:

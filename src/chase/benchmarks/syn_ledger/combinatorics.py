@@ -6,6 +6,7 @@ cell occurs equally often over ten blocks.
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 
 BLOCK = 32
@@ -36,6 +37,7 @@ def released_level(configuration: int, side: int, feature: int) -> bool:
     return configuration not in MIXED[feature] or neutral_level(configuration, side, feature)
 
 
+@cache
 def unfavorable_pairs(configuration: int) -> tuple[int, ...]:
     """For each pair of features, how many of the task's two evidence documents are unfavorable on both."""
     return tuple(

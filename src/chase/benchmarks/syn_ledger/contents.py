@@ -177,14 +177,18 @@ class Query:
         names = {f"p{lag}": period for lag, period in enumerate(self.periods)}
         return f"For {self.entity}, {self.family.question.format(**names)} {_CONDITIONS}"
 
-    def satisfied(self, role: Role, record: Record) -> bool:
-        """Whether the record is the one that the question means by this role."""
+    def admits(self, record: Record) -> bool:
+        """Whether the record meets the conditions that hold for every required amount."""
         return (
             record.entity == self.entity
-            and record.period == self.periods[role.lag]
-            and record.category == role.category
-            and (record.status, record.version, record.basis) == ("approved", "prevailing", "enacted")
+            and record.status == "approved"
+            and record.version == "prevailing"
+            and record.basis == "enacted"
         )
+
+    def satisfied(self, role: Role, record: Record) -> bool:
+        """Whether the record is the one that the question means by this role."""
+        return self.admits(record) and record.period == self.periods[role.lag] and record.category == role.category
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -218,7 +222,7 @@ class Task:
 def matches(query: Query, records: Iterable[Record]) -> dict[str, list[Record]]:
     """For each required amount, the records that satisfy its conditions."""
     found: dict[str, list[Record]] = {role.symbol: [] for role in query.family.roles}
-    for record in records:
+    for record in filter(query.admits, records):
         for role in query.family.roles:
             if query.satisfied(role, record):
                 found[role.symbol].append(record)

@@ -38,8 +38,7 @@ class Feature:
 
 def _filename(documents: tuple[Document, ...], rng: random.Random) -> list[tuple[Change, Change]]:
     short = rng.sample(words.SHORT_STEMS, len(documents))
-    pairs = [f"{first}-{second}" for first in words.LONG_STEM_FIRST for second in words.LONG_STEM_SECOND]
-    long = rng.sample(pairs, len(documents))
+    long = rng.sample(words.LONG_STEMS, len(documents))
     return [({"stem": a}, {"stem": b}) for a, b in zip(short, long, strict=True)]
 
 
@@ -56,12 +55,12 @@ def _sort_key(field: str) -> Callable[[tuple[Document, ...], random.Random], lis
 
 
 def _position(documents: tuple[Document, ...], rng: random.Random) -> list[tuple[Change, Change]]:
+    """The block opens the first window, or the continuation: the two halves exchanged."""
     styles: list[tuple[Change, Change]] = []
     for document in documents:
         rest = [i for i in range(len(document.records)) if i not in document.block]
         rng.shuffle(rest)
-        start = rng.randint(0, 3 - len(document.block))
-        first = (*rest[:start], *document.block, *rest[start:])
+        first = (*document.block, *rest)
         styles.append(({"order": first}, {"order": first[3:] + first[:3]}))
     return styles
 
@@ -71,7 +70,7 @@ def _serialization(documents: tuple[Document, ...], rng: random.Random) -> list[
 
 
 def _digits(documents: tuple[Document, ...], rng: random.Random) -> list[tuple[Change, Change]]:
-    return [({"suffix": f"-{rng.randint(2, 9)}"}, {"suffix": ""}) for _ in documents]
+    return [({"suffix": ""}, {"suffix": f"-{rng.randint(2, 9)}"}) for _ in documents]
 
 
 def _choice(
@@ -123,10 +122,10 @@ FEATURES: Mapping[str, Feature] = {
         ),
         Feature(
             name="digits",
-            favorable="a digit at the end of the name",
-            unfavorable="no digit in the name",
+            favorable="no digit in the name",
+            unfavorable="a digit at the end of the name",
             styles=_digits,
-            is_favorable=lambda p, _: p.suffix != "",
+            is_favorable=lambda p, _: p.suffix == "",
         ),
         Feature(
             name="folder",
@@ -151,10 +150,10 @@ FEATURES: Mapping[str, Feature] = {
         ),
         Feature(
             name="casing",
-            favorable="field names in capitals",
-            unfavorable="field names capitalised",
-            styles=_choice("casing", ("capitals",), ("capitalised",)),
-            is_favorable=lambda p, _: p.casing == "capitals",
+            favorable="field names capitalised",
+            unfavorable="field names in capitals",
+            styles=_choice("casing", ("capitalised",), ("capitals",)),
+            is_favorable=lambda p, _: p.casing == "capitalised",
         ),
     )
 }

@@ -35,6 +35,11 @@ ANSWERS = 64
 DECADE = 10 * BLOCK
 """Tasks that share one set of answers."""
 
+_REQUIRED = {category: category for category in words.CATEGORY_TWINS} | {
+    twin: category for category, twin in words.CATEGORY_TWINS.items()
+}
+"""The required category whose amounts a category's records have: its own, or its twin's."""
+
 Side = int
 """0: with the first evidence document, 1: with the second."""
 
@@ -79,7 +84,7 @@ def _generate_task(seed: int, number: int, answer: int, planted: Sequence[str]) 
 
 def visible_numbers(texts: Iterable[str]) -> set[int]:
     """Every integer token in the texts: maximal runs of digits, whatever their sign."""
-    return {int(run) for text in texts for run in re.findall(r"[0-9]+", text)}
+    return {int(run) for run in set(re.findall(r"[0-9]+", "\n".join(texts)))}
 
 
 def _visible(made: GeneratedTask) -> Iterable[str]:
@@ -142,9 +147,8 @@ class _World:
 
     def amount(self, category: str) -> int:
         """An amount such as records of this category have: from a program with an answer of its own."""
-        required = {words.CATEGORY_TWINS[c]: c for c in words.CATEGORY_TWINS} | {c: c for c in words.CATEGORY_TWINS}
         family = self.query.family
-        symbols = [role.symbol for role in family.roles if role.category == required.get(category)]
+        symbols = [role.symbol for role in family.roles if role.category == _REQUIRED.get(category)]
         if not symbols:
             return self.draw.randint(15, 880)
         return family.draw(self.draw.randint(10, 99), self.draw)[self.draw.choice(symbols)]

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 from chase.benchmarks.syn_ledger.contents import FIELDS, Record
 
+_NAMES = frozenset(FIELDS)
+
 
 def parse(text: str) -> tuple[Record, ...]:
     """The records of a document in the order shown, whatever its format. A malformed text is a ValueError."""
@@ -18,6 +20,8 @@ def parse(text: str) -> tuple[Record, ...]:
         rows = _key_value_rows(lines)
     else:
         rows = _csv_rows(lines)
+    if not rows:
+        raise ValueError("the text holds no records")
     return tuple(_record(row) for row in rows)
 
 
@@ -29,8 +33,9 @@ def _markdown_rows(lines: list[str]) -> list[dict[str, str]]:
 
 def _csv_rows(lines: list[str]) -> list[dict[str, str]]:
     body = [line for line in lines if line and not line.startswith("#")]
-    names, *rows = list(csv.reader(body))
-    return [dict(zip((name.lower() for name in names), row, strict=True)) for row in rows]
+    header, *rows = csv.reader(body)
+    names = [name.lower() for name in header]
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def _key_value_rows(lines: Iterable[str]) -> list[dict[str, str]]:
@@ -47,7 +52,7 @@ def _key_value_rows(lines: Iterable[str]) -> list[dict[str, str]]:
 
 
 def _record(row: dict[str, str]) -> Record:
-    if set(row) != set(FIELDS):
+    if row.keys() != _NAMES:
         raise ValueError(f"a record has the fields {sorted(row)} instead of {sorted(FIELDS)}")
     return Record(
         entity=row["entity"],

@@ -11,7 +11,11 @@ VERSION = 1
 WINDOW = 3
 """Records that one `open_file` call shows."""
 
-LABELS = {name: name.capitalize() for name in FIELDS}
+LABELS = {
+    "capitalised": [name.capitalize() for name in FIELDS],
+    "capitals": [name.upper() for name in FIELDS],
+}
+"""The field names by casing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,19 +33,15 @@ class RenderedFile:
 def render(document: Document, protocol: DocumentProtocol) -> RenderedFile:
     """The document as its protocol has it shown. The same arguments give the same bytes."""
     records = [document.records[index] for index in protocol.order]
-    labels = [LABELS[f].upper() if protocol.casing == "capitals" else LABELS[f] for f in FIELDS]
-    preamble, head, rows = _LAYOUTS[protocol.format](protocol, labels, records)
-    blank = [""] if protocol.format == "key-value" else []
-    windows = [
-        [*preamble, *head, *_join(rows[:WINDOW], blank)],
-        [*head, *_join(rows[WINDOW:], blank)],
-    ]
-    whole = [*preamble, *head, *_join(rows, blank)]
+    labels = LABELS[protocol.casing]
+    end = protocol.trailing + protocol.newline
+    preamble, head, *rows = (end.join([*lines, ""]) for lines in _LAYOUTS[protocol.format](protocol, labels, records))
+    between = end if protocol.format == "key-value" else ""
     return RenderedFile(
         id=document.id,
         path=protocol.path,
-        text=_text(whole, protocol),
-        windows=tuple(_text(lines, protocol) for lines in windows),
+        text=preamble + head + between.join(rows),
+        windows=(preamble + head + between.join(rows[:WINDOW]), head + between.join(rows[WINDOW:])),
         preview="; ".join(f"{label}: {value}" for label, value in zip(labels, _values(records[0]), strict=True)),
     )
 
@@ -58,9 +58,7 @@ def _values(record: Record) -> list[str]:
     ]
 
 
-def _markdown(
-    protocol: DocumentProtocol, labels: list[str], records: list[Record]
-) -> tuple[list[str], list[str], list[list[str]]]:
+def _markdown(protocol: DocumentProtocol, labels: list[str], records: list[Record]) -> list[list[str]]:
     preamble = [
         f"# {protocol.title}",
         *(f"{key}: {value}" for key, value in protocol.metadata),
@@ -69,24 +67,20 @@ def _markdown(
         "",
     ]
     head = ["| " + " | ".join(labels) + " |", "|" + " --- |" * len(labels)]
-    return preamble, head, [["| " + " | ".join(_values(record)) + " |"] for record in records]
+    return [preamble, head, *(["| " + " | ".join(_values(record)) + " |"] for record in records)]
 
 
-def _csv(
-    protocol: DocumentProtocol, labels: list[str], records: list[Record]
-) -> tuple[list[str], list[str], list[list[str]]]:
+def _csv(protocol: DocumentProtocol, labels: list[str], records: list[Record]) -> list[list[str]]:
     preamble = [
         f"# {protocol.title}",
         *(f"# {key}: {value}" for key, value in protocol.metadata),
         "",
         f"# {protocol.section}",
     ]
-    return preamble, [",".join(labels)], [[",".join(_values(record))] for record in records]
+    return [preamble, [",".join(labels)], *([",".join(_values(record))] for record in records)]
 
 
-def _key_value(
-    protocol: DocumentProtocol, labels: list[str], records: list[Record]
-) -> tuple[list[str], list[str], list[list[str]]]:
+def _key_value(protocol: DocumentProtocol, labels: list[str], records: list[Record]) -> list[list[str]]:
     preamble = [
         f"= {protocol.title} =",
         *(f"{key}: {value}" for key, value in protocol.metadata),
@@ -94,20 +88,7 @@ def _key_value(
         f"[{protocol.section}]",
     ]
     rows = [[f"{label}: {value}" for label, value in zip(labels, _values(record), strict=True)] for record in records]
-    return preamble, [], rows
+    return [preamble, [], *rows]
 
 
 _LAYOUTS = {"markdown": _markdown, "csv": _csv, "key-value": _key_value}
-
-
-def _join(rows: list[list[str]], between: list[str]) -> list[str]:
-    """The rows' lines, a blank line between records where the format needs one."""
-    lines: list[str] = []
-    for place, row in enumerate(rows):
-        lines += [*(between if place else []), *row]
-    return lines
-
-
-def _text(lines: list[str], protocol: DocumentProtocol) -> str:
-    end = protocol.trailing + protocol.newline
-    return end.join([*lines, ""])

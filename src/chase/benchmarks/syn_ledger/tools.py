@@ -115,23 +115,28 @@ class LedgerEnvironment:
         left = {group: max(0, most - self._used[group]) for group, most in groups.items()}
         return {**left, "total": max(0, self.limits.total_calls - self._used.total())}
 
-    def call(self, tool: str, arguments: Mapping[str, Json]) -> ToolResult:
+    def call(self, tool: str, arguments: Json) -> ToolResult:
+        """The tool's answer. A model may send any JSON for arguments, also what is no object."""
         group = self.limits.tool_groups.get(tool, "unknown")
         left = self.calls_left()
         self._used[group] += 1
         if group == "unknown":
-            return _refusal(f"There is no tool '{tool}'. Tools: {', '.join(self._handlers)}.")
+            return _refusal(f"There is no tool {_quoted(tool)}. Tools: {', '.join(self._handlers)}.")
         if not left["total"] or not left[group]:
             most = self.limits.group_calls[group]
             return _refusal(
                 f"No {group} calls left: this task allows {most} of them and {self.limits.total_calls} calls in all."
             )
         spec = next(spec for spec in self.tools if spec.name == tool)
-        unknown = sorted(set(arguments) - set(spec.parameters["properties"]))
+        if not isinstance(arguments, Mapping):
+            return _refusal(f"{tool} takes its arguments as one JSON object.")
+        unknown = [_quoted(name) for name in arguments if name not in spec.parameters["properties"]]
         missing = sorted(set(spec.parameters["required"]) - set(arguments))
         if unknown or missing:
             wanted = ", ".join(spec.parameters["properties"]) or "no arguments"
-            return _refusal(f"{tool} takes {wanted}; unknown: {unknown}, missing: {missing}.")
+            told = [f"unknown: {', '.join(unknown[:4])}"] if unknown else []
+            told += [f"missing: {', '.join(missing)}"] if missing else []
+            return _refusal(f"{tool} takes {wanted}; {'; '.join(told)}.")
         return self._handlers[tool](arguments)
 
     def _list_files(self, arguments: Mapping[str, Json]) -> ToolResult:
@@ -163,7 +168,7 @@ class LedgerEnvironment:
             for place, f in enumerate(hits)
         ]
         head = f"{len(full)} of {len(self._files)} files have a record with every word. Showing {len(hits)}:"
-        return ToolResult(head=head, items=tuple(items))
+        return ToolResult(head=head, items=tuple(items), coverage=len(full))
 
     def _open_file(self, arguments: Mapping[str, Json]) -> ToolResult:
         wanted = arguments["file"]
@@ -187,6 +192,11 @@ class LedgerEnvironment:
             return ToolResult(head=calculate(expression))
         except ValueError as error:
             return _refusal(f"calculator: {error}.")
+
+
+def _quoted(text: str) -> str:
+    """A text of the agent's as a message may repeat it: short and printable."""
+    return repr(text if len(text) <= 40 else f"{text[:40]}…")
 
 
 def _refusal(message: str) -> ToolResult:

@@ -55,7 +55,8 @@ LONG_STEM_FIRST = tuple(
     "transmittal unabridged verified workbook".split()
 )
 LONG_STEM_SECOND = tuple("compendium extraction memorandum particulars statement submission transcript".split())
-"""Together longer and lexically late."""
+LONG_STEMS = tuple(f"{first}-{second}" for first in LONG_STEM_FIRST for second in LONG_STEM_SECOND)
+"""Longer and lexically late."""
 
 EARLY_FOLDERS = tuple("accounts archive binder books bureau cabinet".split())
 LATE_FOLDERS = tuple("records registry shelf tables vault volumes".split())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from chase.benchmarks.syn_ledger.combinatorics import BLOCK
 from chase.benchmarks.syn_ledger.constructions import PLACEBOS
 from chase.benchmarks.syn_ledger.features import FEATURES
+from chase.benchmarks.syn_ledger.manifest import PROTOCOL_FIELDS
 from chase.benchmarks.syn_ledger.validation.tally import Tally
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ def check_neutralisations(benchmark: SynLedger, tallies: Mapping[str, Tally]) ->
         for name, step in steps.items():
             tallies["idempotent"].expect(step.apply(once[name]) == once[name], task, f"{name} is not idempotent")
             changed = made.released.changed_fields(once[name])
-            tallies["declared-fields"].expect(changed <= step.declared, task, f"{name} changed {sorted(changed)}")
+            allowed = step.declared & PROTOCOL_FIELDS
+            tallies["declared-fields"].expect(changed <= allowed, task, f"{name} changed {sorted(changed)}")
         for a, b in combinations(steps, 2):
             same = steps[a].apply(once[b]) == steps[b].apply(once[a])
             tallies["commute"].expect(same, task, f"{a} and {b} do not commute")
@@ -107,7 +109,7 @@ def check_placebos(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> None:
             after = transformation.apply(made.released)
             changed = made.released.changed_fields(after)
             active += bool(changed)
-            tally.expect(changed <= transformation.declared, task, f"{kind} changed {sorted(changed)}")
+            tally.expect(changed <= transformation.declared & PROTOCOL_FIELDS, task, f"{kind} changed {sorted(changed)}")
             before_ranks = {p.id: place for place, p in enumerate(made.released.ranked())}
             ranks = {p.id: place for place, p in enumerate(after.ranked())}
             kept = all(before_ranks[document] == ranks[document] for document in made.task.evidence)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from chase.benchmarks.syn_ledger import scoring
@@ -16,45 +18,40 @@ if TYPE_CHECKING:
     from chase.benchmarks.syn_ledger.benchmark import SynLedger
 
 
-class _Reader:
-    """Parses texts and finds their numbers, each distinct text once."""
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a text says: its records (none where it cannot be parsed), how often each occurs, its numbers."""
 
-    def __init__(self) -> None:
-        self._records: dict[str, dict[Record, int] | None] = {}
-        self._numbers: dict[str, set[int]] = {}
+    records: tuple[Record, ...]
+    counts: dict[Record, int]
+    numbers: set[int]
 
-    def records(self, text: str) -> dict[Record, int] | None:
-        if text not in self._records:
-            try:
-                self._records[text] = dict(Counter(parse(text)))
-            except (ValueError, IndexError):
-                self._records[text] = None
-        return self._records[text]
-
-    def numbers(self, text: str) -> set[int]:
-        if text not in self._numbers:
-            self._numbers[text] = visible_numbers([text])
-        return self._numbers[text]
+    @classmethod
+    def of(cls, text: str) -> _Reading:
+        try:
+            records = parse(text)
+        except (ValueError, IndexError):
+            records = ()
+        return cls(records, dict(Counter(records)), visible_numbers([text]))
 
 
 def check_views(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> None:
     """From the rendered text alone: the answer, the records, that the answer is not shown, unique paths."""
     for task_id, made in benchmark.generated.items():
-        task, reader = made.task, _Reader()
+        task, read = made.task, cache(_Reading.of)
         typed = {document.id: dict(Counter(document.records)) for document in task.documents}
         query = read_question(task.question)
         for variant in benchmark.variants():
             where = f"{task_id} under {variant}"
             files = benchmark.render(task_id, benchmark.variant(variant))
-            parsed = {file.id: reader.records(file.text) for file in files}
-            for document, records in parsed.items():
-                same = records is not None and records == typed.get(document)
+            readings = {file.id: read(file.text) for file in files}
+            for document, reading in readings.items():
+                same = reading.counts == typed.get(document)
                 tallies["records-preserved"].expect(same, where, f"document {document} does not hold its records")
-            everything = [record for records in parsed.values() for record in Counter(records or {}).elements()]
-            answer = solve(query, everything)
+            answer = solve(query, [record for reading in readings.values() for record in reading.records])
             tallies["answer-from-renderings"].expect(answer == task.answer, where, f"the text gives {answer}")
             seen = visible_numbers([task.question, *(f"{f.path} {f.id} {f.preview}" for f in files)])
-            seen = seen.union(*(reader.numbers(f.text) for f in files))
+            seen = seen.union(*(reading.numbers for reading in readings.values()))
             tallies["answer-not-visible"].expect(task.answer not in seen, where, f"{task.answer} can be seen")
             tallies["paths-unique"].expect(len({f.path for f in files}) == len(files), where, "a path occurs twice")
 

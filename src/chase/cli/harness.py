@@ -1,0 +1,174 @@
+"""`chase harness`: start one, check it, read it, and see what changed from one to another."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import tomli_w
+import typer
+
+from chase.benchmarks.catalogue import CATALOGUE, open_benchmark
+from chase.cli.output import emit_json, new_folder
+from chase.core.errors import UserError, choose
+from chase.harness.diff import diff_harnesses, render_diff
+from chase.harness.folder import CONTROL, load_harness, read_text, save_harness
+from chase.harness.limits import ANSWERS, check_for_benchmark
+from chase.harness.spec import COMPONENTS, Harness, base_name, initial_harness
+
+app = typer.Typer(no_args_is_help=True, help="Start, check, read and compare harnesses (folders).")
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The harness's folder.")]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout instead of text.")]
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
+    benchmark: Annotated[str, typer.Option("--benchmark", metavar="B", help="e.g. syn-ledger")],
+    as_json: AsJson = False,
+) -> None:
+    """Write the initial harness H_0 of the paper: its core prompt, no memory, no guidance, no policies.
+
+    JSON (chase.harness.init/1): `folder, hash, benchmark`.
+    """
+    base = choose("benchmark", base_name(benchmark), CATALOGUE)
+    if benchmark != base:
+        open_benchmark(benchmark)  # refuses a seed or size that is not one
+    harness = _initial(base)
+    save_harness(harness, new_folder(folder, "DIR"))
+    if as_json:
+        return emit_json("chase.harness.init/1", {"folder": str(folder), "hash": harness.hash, "benchmark": base})
+    typer.echo(f"H_0 for {base} is in {folder}, hash {harness.hash[:16]}")
+    return None
+
+
+@app.command()
+def check(
+    folder: Folder,
+    benchmark: Annotated[
+        str | None, typer.Option("--benchmark", metavar="B", help="Default: the one that harness.toml names.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Load a harness, hold it to its benchmark's limits and type-check control.py; exit code 2 if it is wrong.
+
+    JSON (chase.harness.check/1): `folder, hash, benchmark, components[{name, track, changed}], hooks`;
+    `changed` lists what differs from H_0.
+    """
+    harness = load_harness(folder)
+    opened = open_benchmark(benchmark or _own_benchmark(harness, folder))
+    check_for_benchmark(harness, opened, where=str(folder))
+    hooks = _checked_hooks(harness, folder)
+    components = list(_components(harness))
+    if as_json:
+        payload = {"folder": str(folder), "hash": harness.hash, "benchmark": opened.name}
+        return emit_json("chase.harness.check/1", {**payload, "components": components, "hooks": hooks})
+    typer.echo(f"{folder} is a harness for {opened.name}\nhash {harness.hash}")
+    for component in components:
+        changed = ", ".join(component["changed"]) or "as in H_0"
+        typer.echo(f"  {component['name']:<18}{component['track']:<12}{changed}")
+    typer.echo(f"hooks: {', '.join(hooks) or 'none'}")
+    return None
+
+
+def _initial(base: str) -> Harness:
+    return initial_harness(base, answer=ANSWERS.get(base, "text"))
+
+
+def _own_benchmark(harness: Harness, folder: Path) -> str:
+    try:
+        return choose("benchmark", harness.structure.benchmark, CATALOGUE)
+    except UserError as refusal:
+        raise UserError(f"benchmark in {folder}/harness.toml: {refusal}") from None
+
+
+def _checked_hooks(harness: Harness, folder: Path) -> list[str]:
+    """The hooks that control.py defines, after the sandbox has checked it."""
+    if harness.control_source is None:
+        return []
+    from chase.engine.sandbox import check_control
+
+    try:
+        # The text as it is in the file, so that the lines that are named are the file's.
+        return list(check_control(read_text(folder / CONTROL)).hooks)
+    except UserError as refusal:
+        raise UserError(f"{folder}/{refusal}") from None
+
+
+def _components(harness: Harness) -> Iterator[dict[str, Any]]:
+    changes = diff_harnesses(_initial(harness.structure.benchmark), harness).changes
+    for name, track in COMPONENTS.items():
+        changed = [change.key for change in changes if change.component == name]
+        yield {"name": name, "track": track, "changed": changed}
+
+
+@app.command()
+def show(folder: Folder, as_json: AsJson = False) -> None:
+    """The six components of a harness, readable, with its hash.
+
+    JSON (chase.harness.show/1): `folder, hash, components[{name, track}], structure, prompt, memory,
+    guidance[{name, when, text}], control` (null without control.py).
+    """
+    harness = load_harness(folder)
+    if as_json:
+        components = [{"name": name, "track": track} for name, track in COMPONENTS.items()]
+        payload = {"folder": str(folder), "hash": harness.hash, "components": components}
+        return emit_json("chase.harness.show/1", {**payload, **harness.canonical()})
+    structure = harness.structure
+    typer.echo(f"{folder}: a harness for {structure.benchmark}, {structure.answer} answers\nhash {harness.hash}")
+    for name, text in _sections(harness).items():
+        body = textwrap.indent(_printable(text), "    ") if text else "    none"
+        typer.echo(f"\n{name} ({COMPONENTS[name]} track)\n{body}")
+    return None
+
+
+def _sections(harness: Harness) -> dict[str, str]:
+    """What each component says, in the order of the table of components."""
+    tables = harness.structure.model_dump(mode="json", exclude_none=True)
+    control = f"\n\n{CONTROL}:\n{textwrap.indent(harness.control_source, '    ')}" if harness.control_source else ""
+    contents = {
+        "system prompt": harness.prompt,
+        "long-term memory": harness.memory,
+        "guidance modules": "\n\n".join(_module_text(harness)),
+        "retrieval policy": _fields(tables["retrieval"]),
+        "tool policy": _fields(tables["tools"]),
+        "control policy": _fields(tables["control"]) + control,
+    }
+    return {name: contents[name] for name in COMPONENTS}
+
+
+def _module_text(harness: Harness) -> Iterator[str]:
+    for module in harness.guidance:
+        condition = module.when.model_dump(mode="json", exclude_defaults=True)
+        when = ", ".join(f"{key} = {value}" for key, value in condition.items()) or "always"
+        yield f"{module.name} (active: {when})\n{textwrap.indent(module.text, '    ')}"
+
+
+def _fields(table: dict[str, Any]) -> str:
+    return tomli_w.dumps(table, multiline_strings=True).strip()
+
+
+def _printable(text: str) -> str:
+    """Text that cannot steer a terminal: what is neither printable nor a line break or tab is spelled out."""
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
+@app.command()
+def diff(
+    old: Annotated[Path, typer.Argument(metavar="A", help="The harness's folder before.")],
+    new: Annotated[Path, typer.Argument(metavar="B", help="The harness's folder after.")],
+    as_json: AsJson = False,
+) -> None:
+    """What changed from harness A to harness B, by track and component.
+
+    JSON (chase.harness.diff/1): `old, new` (hashes), `tracks_changed`,
+    `changes[{track, component, key, kind, old, new, lines}]`.
+    """
+    found = diff_harnesses(load_harness(old), load_harness(new))
+    if as_json:
+        return emit_json("chase.harness.diff/1", found.to_json())
+    typer.echo(_printable(render_diff(found)))
+    return None

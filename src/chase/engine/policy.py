@@ -1,0 +1,82 @@
+"""Structural policies as pure functions: what a harness's retrieval and tool policy make of queries and hits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+
+from chase.core.observables import OBSERVABLES
+from chase.core.values import ResultItem, Shown
+from chase.harness.spec import Preference, ReadOn, Retrieval
+
+STOP_WORDS = frozenset(
+    "a above add after all an and answer are as at be by do does far for from how in into is it its much of on one "
+    "only or plus that the their then there these this to up use was what when where which with you your".split()
+)
+
+
+def expand(template: str, slots: Mapping[str, Sequence[str]]) -> list[str]:
+    """The queries of a template: one, or with `{periods}` one for each period. An empty slot makes none."""
+    used = re.findall(r"{(\w+)}", template)
+    if any(not slots.get(name) for name in used):
+        return []
+    periods = slots["periods"] if "periods" in used else [""]
+    first = {name: values[0] for name, values in slots.items() if values}
+    return [template.format(**{**first, "periods": period}) for period in periods]
+
+
+def clean_query(query: str, policy: Retrieval) -> str:
+    """The query without stop words and cut to the longest length, as the policy has it."""
+    words = query.split()
+    if policy.drop_stop_words:
+        words = [word for word in words if word.lower().strip(".,;:?!") not in STOP_WORDS]
+    if policy.most_terms:
+        words = words[: policy.most_terms]
+    return " ".join(words)
+
+
+def relaxed(query: str) -> str | None:
+    """The query with its last third of words dropped, at least one; None where one word is left."""
+    words = query.split()
+    kept = words[: len(words) - max(1, len(words) // 3)]
+    return " ".join(kept) if kept else None
+
+
+def rerank(items: Sequence[ResultItem], preferences: Sequence[Preference]) -> list[ResultItem]:
+    """The items by their place plus their rank on each preferred observable, weighted. Ties keep their order."""
+    if not preferences:
+        return list(items)
+    scores = [float(place) for place in range(len(items))]
+    for preference in preferences:
+        observable = OBSERVABLES[preference.observable]
+        values = [observable(item.shown) for item in items]
+        sign = 1.0 if preference.prefer == "low" else -1.0
+        known = sorted({sign * value for value in values if value is not None})
+        for place, value in enumerate(values):
+            # What cannot be seen of a document counts as the middle, neither for nor against it.
+            rank = known.index(sign * value) if value is not None else (len(known) - 1) / 2
+            scores[place] += preference.weight * rank
+    return [items[place] for place in sorted(range(len(items)), key=lambda place: scores[place])]
+
+
+def merge(results: Sequence[Sequence[ResultItem]], policy: Retrieval) -> list[ResultItem]:
+    """The hits of several queries in one list, each document once."""
+    if policy.merge == "round-robin":
+        rows = [item for row in zip_longest(*results) for item in row if item is not None]
+    else:
+        rows = [item for result in results for item in result]
+    seen: dict[str, ResultItem] = {}
+    for item in rows:
+        seen.setdefault(item.shown.id, item)
+    return list(seen.values())
+
+
+def reads_on(policy: ReadOn, shown: Shown) -> bool:
+    """Whether the engine reads the document's continuation after this window."""
+    if policy.when != "observable" or policy.observable is None:
+        return policy.when == "always"
+    value = OBSERVABLES[policy.observable](shown)
+    if value is None:
+        return False
+    return value <= policy.at_most if policy.at_most is not None else value >= (policy.at_least or 0.0)

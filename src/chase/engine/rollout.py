@@ -1,0 +1,179 @@
+"""The rollout loop: one (model, harness, variant, task, index) from first prompt to score."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    SystemPromptPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+
+from chase.core.interfaces import Benchmark, Transformation
+from chase.core.keyed import digest, key_bits
+from chase.core.values import Json, Outcome, Rollout, RolloutKey, Usage
+from chase.engine import prompting, trace
+from chase.engine.episode import Episode
+from chase.engine.sandbox import Sandbox
+from chase.harness.spec import Harness
+from chase.models.chat import ChatModel, Reply
+from chase.models.errors import ContextTooLong
+
+VERSION = 1
+CHARACTERS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What is to be rolled out. Host-side: role and transformation never reach the agent."""
+
+    benchmark: Benchmark[Any]
+    transformation: Transformation[Any]
+    harness: Harness
+    task: str
+    index: int
+    run_seed: int
+
+    def key(self, model: ChatModel) -> RolloutKey:
+        return RolloutKey(
+            model=model.fingerprint,
+            harness=self.harness.hash,
+            transformation=self.transformation.hash,
+            benchmark=self.benchmark.content_hash,
+            versions=digest({**self.benchmark.versions, "engine": VERSION, "trace": trace.VERSION}),
+            task=self.task,
+            role=self.benchmark.role_of(self.task),
+            index=self.index,
+            run_seed=self.run_seed,
+        )
+
+    @property
+    def seed(self) -> int:
+        """Decided by run, task and index alone: under every variant and harness the same draws are made."""
+        return key_bits("rollout", self.run_seed, self.task, self.index) & 0x7FFFFFFF
+
+
+@dataclass
+class _Progress:
+    """What a rollout used so far."""
+
+    usage: Usage = field(default_factory=Usage)
+    requests: list[Reply] = field(default_factory=list)
+
+    def add(self, reply: Reply) -> None:
+        self.usage = self.usage + reply.usage if self.requests else reply.usage
+        self.requests.append(reply)
+
+
+async def run_rollout(
+    job: Job, model: ChatModel, sandbox: Sandbox, *, deadline: float | None = None
+) -> tuple[Rollout, list[Reply]]:
+    """One rollout, with its model replies. What the agent causes is scored; a `RolloutError` is infrastructure."""
+    environment = job.benchmark.environment(job.task, job.transformation)
+    record = trace.Trace(job.task, environment.question)
+    progress = _Progress()
+    async with sandbox.session(job.harness.control_source, seed=job.seed) as hooks:
+        episode = Episode(
+            environment=environment,
+            harness=job.harness,
+            slots=job.benchmark.slots(environment.question),
+            hooks=hooks,
+            trace=record,
+        )
+        answer, reason = await _converse(episode, model, progress, seed=job.seed, deadline=deadline)
+    score = job.benchmark.score(job.task, answer)
+    rollout = Rollout(
+        key=job.key(model),
+        outcome=Outcome(status="scored", score=score, reason=reason),
+        answer=answer,
+        usage=progress.usage,
+        served_models=tuple(sorted({reply.served_model for reply in progress.requests})),
+        trace=record.finish(answer, reason, score),
+    )
+    return rollout, progress.requests
+
+
+async def _converse(
+    episode: Episode, model: ChatModel, progress: _Progress, *, seed: int, deadline: float | None
+) -> tuple[str | None, str]:
+    """Ask, run tools, tell, until an answer or a limit. Returns the answer and why it ended."""
+    limits, environment = episode.environment.limits, episode.environment
+    messages = await _first_messages(episode)
+    repairs = episode.harness.structure.control.repairs
+    for episode.step in range(limits.steps):
+        if _characters(messages) > limits.context_tokens * CHARACTERS_PER_TOKEN:
+            return None, "context-limit"
+        if progress.usage.wall_seconds > limits.wall_seconds:
+            return None, "time-limit"
+        try:
+            reply = await model.request(messages, environment.tools, seed=seed, deadline=deadline)
+        except ContextTooLong:
+            return None, "context-limit"
+        progress.add(reply)
+        text = "".join(part.content for part in reply.response.parts if isinstance(part, TextPart))
+        calls = [part for part in reply.response.parts if isinstance(part, ToolCallPart)]
+        episode.trace.add("model", text=text, calls=[{"tool": c.tool_name, "arguments": c.args} for c in calls])
+        messages.append(reply.response)
+        if calls:
+            messages.append(await _run_tools(episode, calls))
+            continue
+        objection = await _objection(episode, text, repairs)
+        if objection is None:
+            return (text, "answered") if text.strip() else (None, "no-answer")
+        repairs -= 1
+        episode.trace.add("objection", text=objection)
+        messages.append(ModelRequest(parts=[UserPromptPart(objection)]))
+    return None, "step-limit"
+
+
+async def _first_messages(episode: Episode) -> list[ModelMessage]:
+    active = episode.newly_active()
+    system = prompting.system_prompt(episode.harness, active)
+    question = episode.environment.question
+    episode.trace.add("prompt", system=system, user=question, guidance=[guidance.name for guidance in active])
+    first = ModelRequest(parts=[SystemPromptPart(system), UserPromptPart(question)])
+    messages = [first, *await episode.opening()]
+    if episode.plan_note:
+        episode.trace.add("note", text=episode.plan_note)
+        messages.append(ModelRequest(parts=[UserPromptPart(episode.plan_note)]))
+    return messages
+
+
+async def _run_tools(episode: Episode, calls: list[ToolCallPart]) -> ModelRequest:
+    """The results of a turn's calls, with what the harness has to say after them."""
+    parts: list[ToolReturnPart | UserPromptPart] = []
+    for call in calls:
+        content = await episode.call(call.tool_name, _arguments(call))
+        parts.append(ToolReturnPart(call.tool_name, content, call.tool_call_id))
+    for note in await episode.notes():
+        episode.trace.add("note", text=note)
+        parts.append(UserPromptPart(note))
+    return ModelRequest(parts=parts)
+
+
+def _arguments(call: ToolCallPart) -> Mapping[str, Json]:
+    """The call's arguments; what is no JSON object is passed on as such, to be refused and counted."""
+    try:
+        arguments = call.args if isinstance(call.args, dict) else json.loads(call.args or "{}")
+    except ValueError:
+        return {"(not valid JSON)": None}
+    return arguments if isinstance(arguments, dict) else {"(not an object)": None}
+
+
+async def _objection(episode: Episode, text: str, repairs: int) -> str | None:
+    """What the answer is sent back with, or None to accept it."""
+    if repairs > 0 and not prompting.fits_schema(text, episode.harness.structure.answer):
+        return prompting.REPAIRS[episode.harness.structure.answer]
+    return await episode.check_answer(text)
+
+
+def _characters(messages: list[ModelMessage]) -> int:
+    return sum(len(str(getattr(part, "content", "") or "")) for message in messages for part in message.parts)

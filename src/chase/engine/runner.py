@@ -1,0 +1,179 @@
+"""Runs many rollouts: what the store has is reused, the rest is run concurrently, recorded, then used."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from chase.core.errors import RolloutError
+from chase.core.values import Outcome, Rollout, Usage
+from chase.engine.rollout import Job, run_rollout
+from chase.engine.sandbox import Sandbox
+from chase.models.chat import ChatModel, Reply
+from chase.models.errors import ModelError
+from chase.store.digests import rollout_digest
+from chase.store.records import LedgerRow, StoredRollout, Use
+from chase.store.store import Store
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scored:
+    """A rollout's result as estimates use it."""
+
+    digest: str
+    task: str
+    role: str
+    index: int
+    outcome: Outcome
+    usage: Usage
+    served_models: tuple[str, ...]
+    reused: bool
+
+
+class Progress(Protocol):
+    """Hears of an evaluation as it goes on. Called by the runner on its event loop; must return at once."""
+
+    def started(self, *, total: int, reused: int) -> None: ...
+    def finished(self, scored: Scored) -> None: ...
+    def failed(self, job: Job, reason: str, *, again: bool) -> None: ...
+
+
+class Silence:
+    """Progress that nobody hears."""
+
+    def started(self, *, total: int, reused: int) -> None: ...
+    def finished(self, scored: Scored) -> None: ...
+    def failed(self, job: Job, reason: str, *, again: bool) -> None: ...
+
+
+class RunPaused(RolloutError):
+    """Infrastructure failed under a rollout until its tries were spent. Finished rollouts are in the store."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pace:
+    """How hard the runner works."""
+
+    concurrency: int = 64
+    tries: int = 2
+    """How often a rollout is started before the run pauses. The model's own retries come on top."""
+    rollout_seconds: float = 1_800.0
+    """Deadline of one rollout, retries included. Beyond it infrastructure has failed, not the agent."""
+
+
+class Runner:
+    """Evaluates jobs with one model against one store. Keeps nothing: the store is its memory."""
+
+    def __init__(
+        self,
+        *,
+        model: ChatModel,
+        store: Store,
+        sandbox: Sandbox,
+        use: Use,
+        pace: Pace | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._model = model
+        self._store = store
+        self._sandbox = sandbox
+        self._use = use
+        self._pace = pace or Pace()
+        self._progress = progress or Silence()
+
+    async def evaluate(self, jobs: Sequence[Job]) -> list[Scored]:
+        """The results in the order of the jobs. Pauses (`RunPaused`) where infrastructure fails for good."""
+        digests = [rollout_digest(job.key(self._model)) for job in jobs]
+        stored = self._store.get_many(digests)
+        results = {digest: _scored(rollout, reused=True) for digest, rollout in stored.items()}
+        await self._store.record_reuse(self._use, list(results))
+        missing = {d: job for d, job in zip(digests, jobs, strict=True) if d not in results}
+        self._progress.started(total=len(set(digests)), reused=len(results))
+        queue = iter(missing.items())
+        workers = min(self._pace.concurrency, len(missing))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(workers):
+                    group.create_task(self._work(queue, results))
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        return [results[digest] for digest in digests]
+
+    async def _work(self, queue: Iterator[tuple[str, Job]], results: dict[str, Scored]) -> None:
+        for digest, job in queue:
+            rollout, replies = await self._run(job)
+            ledger = [self._ledger_row(digest, rollout, reply) for reply in replies]
+            await self._store.record(rollout, ledger, use=self._use)
+            results[digest] = scored = _fresh(digest, rollout)
+            self._progress.finished(scored)
+            # A model in this process never waits: let others in, so that a cancellation is heard.
+            await asyncio.sleep(0)
+
+    async def _run(self, job: Job) -> tuple[Rollout, list[Reply]]:
+        """One rollout, tried again where infrastructure failed."""
+        for attempt in range(1, self._pace.tries + 1):
+            deadline = time.monotonic() + self._pace.rollout_seconds
+            try:
+                return await run_rollout(job, self._model, self._sandbox, deadline=deadline)
+            except ModelError as error:
+                final = attempt == self._pace.tries or not error.retryable
+                self._progress.failed(job, str(error), again=not final)
+                if final:
+                    await self._store.record(_failed(job, self._model, str(error)), use=self._use)
+                    raise RunPaused(
+                        f"paused: {error} Finished rollouts are saved; run the same command again to go on."
+                    ) from None
+        raise AssertionError("unreachable")
+
+    def _ledger_row(self, digest: str, rollout: Rollout, reply: Reply) -> LedgerRow:
+        return LedgerRow(
+            run=self._use.run,
+            method=self._use.method,
+            role=rollout.key.role,
+            episode=digest,
+            purpose="rollout",
+            input_tokens=reply.usage.input_tokens,
+            cached_tokens=reply.usage.cached_tokens,
+            output_tokens=reply.usage.output_tokens,
+            cost_usd=reply.usage.cost_usd,
+            wall_seconds=reply.usage.wall_seconds,
+            served_model=reply.served_model,
+        )
+
+
+def _failed(job: Job, model: ChatModel, reason: str) -> Rollout:
+    return Rollout(
+        key=job.key(model),
+        outcome=Outcome(status="failed", score=None, reason=f"provider-error: {reason}"),
+        answer=None,
+        usage=Usage(),
+    )
+
+
+def _fresh(digest: str, rollout: Rollout) -> Scored:
+    return Scored(
+        digest=digest,
+        task=rollout.key.task,
+        role=rollout.key.role,
+        index=rollout.key.index,
+        outcome=rollout.outcome,
+        usage=rollout.usage,
+        served_models=rollout.served_models,
+        reused=False,
+    )
+
+
+def _scored(stored: StoredRollout, *, reused: bool) -> Scored:
+    return Scored(
+        digest=stored.digest,
+        task=stored.key.task,
+        role=stored.key.role,
+        index=stored.key.index,
+        outcome=stored.outcome,
+        usage=stored.usage,
+        served_models=stored.served_models,
+        reused=reused,
+    )

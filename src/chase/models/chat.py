@@ -1,0 +1,237 @@
+"""The one way to ask a model: messages and tools in, a reply with its usage out."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self, cast
+
+from pydantic_ai.direct import model_request
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from chase.core.errors import ChaseError
+from chase.core.keyed import digest
+from chase.core.values import ToolSpec, Usage
+from chase.models.config import LOCAL, OPENAI_COMPATIBLE, ModelConfig
+from chase.models.failures import Failures
+from chase.models.local import LocalModel
+from chase.models.pacing import Pacer
+from chase.models.prices import Pricing
+from chase.models.secrets import Redactor
+
+_TOOL_SETS_KEPT = 256
+_CHARACTERS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reply:
+    """A model's answer to one request."""
+
+    response: ModelResponse
+    """To be appended to the history as it is."""
+    usage: Usage
+    """Of this request alone; wall time is that of the attempt that succeeded."""
+    served_model: str
+    """What the provider says has answered."""
+    usage_known: bool = True
+    """False where the provider reported no usage: the token counts are then 0 and the cost is None."""
+
+
+class ChatModel:
+    """A model as the engine asks it, paced, retried, timed and priced.
+
+    One object serves all rollouts of a run. `request` is called once per turn. Fails with `ModelError`
+    (outside the agent, after retries), `ContextTooLong` (the agent's doing), `SetupError` or `UserError` (for
+    the user to mend). Use it as a context manager, or call `aclose`.
+    """
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        model: Model,
+        *,
+        pacer: Pacer | None = None,
+        failures: Failures | None = None,
+    ) -> None:
+        self.config = config
+        self._model = model
+        self._pacer = pacer
+        self._failures = failures or Failures(config, Redactor())
+        self._pricing = Pricing(config.price, own_address=config.base_url is not None)
+        # Nobody is paid for a model in this process: that is a known cost.
+        self._free = config.provider == LOCAL and config.price is None
+        self._settings = request_settings(config, model)
+        # What `direct` adds (deadlines, instructions, retry parts) is nothing to these, and costs time.
+        self._direct = not isinstance(model, FunctionModel) and config.provider != OPENAI_COMPATIBLE
+        self._tool_sets: dict[tuple[int, ...], tuple[Sequence[ToolSpec], ModelRequestParameters]] = {}
+        self._by_content: dict[str, ModelRequestParameters] = {}
+
+    def __repr__(self) -> str:
+        return f"ChatModel({self.config.name!r})"
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of what decides an answer: the config's, and an in-process model's own version."""
+        if isinstance(self._model, LocalModel):
+            return digest([self.config.fingerprint, self._model.version])
+        return self.config.fingerprint
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        tools: Sequence[ToolSpec],
+        *,
+        seed: int | None = None,
+        deadline: float | None = None,
+    ) -> Reply:
+        """The reply to a history. `seed` wins over the settings'; `deadline` is in `time.monotonic` seconds.
+
+        Messages that were sent must not be changed, only added to. A model in this process is neither paced
+        nor held to the deadline.
+        """
+        parameters = self._parameters(tools)
+        settings = self._settings if seed is None else cast(ModelSettings, {**self._settings, "seed": seed})
+        if self._pacer is None:
+            return await self._ask(messages, settings, parameters)
+        return await self._ask_paced(self._pacer, messages, settings, parameters, deadline)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._model.__aexit__(None, None, None)
+
+    async def __aenter__(self) -> Self:
+        await self._model.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def _ask_paced(
+        self,
+        pacer: Pacer,
+        messages: list[ModelMessage],
+        settings: ModelSettings,
+        parameters: ModelRequestParameters,
+        deadline: float | None,
+    ) -> Reply:
+        estimated = estimate_tokens(messages) if pacer.counts_tokens else 0
+
+        async def attempt() -> Reply:
+            return await self._ask_in_time(messages, settings, parameters)
+
+        try:
+            # The event loop's clock is the monotonic one.
+            async with asyncio.timeout_at(deadline):
+                reply = await pacer.run(attempt, tokens=estimated, deadline=deadline)
+        except TimeoutError:
+            failure = self._failures.past_deadline()
+        else:
+            if pacer.counts_tokens and reply.usage_known:
+                pacer.settle(estimated=estimated, used=reply.usage.input_tokens + reply.usage.output_tokens)
+            return reply
+        raise failure
+
+    async def _ask_in_time(
+        self, messages: list[ModelMessage], settings: ModelSettings, parameters: ModelRequestParameters
+    ) -> Reply:
+        failure: ChaseError
+        try:
+            async with asyncio.timeout(self.config.timeout_seconds):
+                return await self._ask(messages, settings, parameters)
+        except TimeoutError:
+            failure = self._failures.timed_out()
+        except ChaseError:
+            raise
+        except Exception as error:
+            translated = self._failures.from_pydantic_ai(error)
+            if translated is None:
+                raise
+            failure = translated
+        # Raised out here, so that it has no context: an SDK's errors can carry the request's headers.
+        raise failure
+
+    async def _ask(
+        self, messages: list[ModelMessage], settings: ModelSettings, parameters: ModelRequestParameters
+    ) -> Reply:
+        started = time.perf_counter()
+        if self._direct:
+            response = await model_request(
+                self._model,
+                messages,
+                model_settings=settings,
+                model_request_parameters=parameters,
+                instrument=False,
+            )
+        else:
+            response = await self._model.request(messages, settings, parameters)
+        return self._reply(response, time.perf_counter() - started)
+
+    def _reply(self, response: ModelResponse, wall_seconds: float) -> Reply:
+        usage = response.usage
+        return Reply(
+            response=response,
+            usage=Usage(
+                requests=1,
+                input_tokens=usage.input_tokens,
+                cached_tokens=usage.cache_read_tokens,
+                output_tokens=usage.output_tokens,
+                wall_seconds=wall_seconds,
+                cost_usd=0.0 if self._free else self._pricing.cost_usd(response),
+            ),
+            served_model=response.model_name or self._model.model_name,
+            usage_known=not usage.unmeasured_requests,
+        )
+
+    def _parameters(self, tools: Sequence[ToolSpec]) -> ModelRequestParameters:
+        """The same object for the same tools, since models cache by it."""
+        key = tuple(map(id, tools))
+        entry = self._tool_sets.get(key)
+        if entry is None:
+            if len(self._tool_sets) >= _TOOL_SETS_KEPT:
+                self._tool_sets.clear()
+            content = digest([[tool.name, tool.description, tool.parameters] for tool in tools])
+            parameters = self._by_content.setdefault(content, request_parameters(tools))
+            # The tools are kept with their key, so that their ids stay theirs.
+            entry = self._tool_sets[key] = tuple(tools), parameters
+        return entry[1]
+
+
+def request_parameters(tools: Sequence[ToolSpec]) -> ModelRequestParameters:
+    """Tools as pydantic-ai describes them to a model."""
+    return ModelRequestParameters(
+        function_tools=[
+            ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=dict(tool.parameters))
+            for tool in tools
+        ],
+        allow_text_output=True,
+    )
+
+
+def request_settings(config: ModelConfig, model: Model) -> ModelSettings:
+    """The config's settings as pydantic-ai names them, with its own retries and timeout switched to ours."""
+    settings: dict[str, Any] = dict(config.settings)
+    if config.provider not in (LOCAL, OPENAI_COMPATIBLE):
+        if "reasoning_effort" in settings:
+            settings["thinking"] = settings.pop("reasoning_effort")
+        ours = {"timeout": config.timeout_seconds, "max_retries": 0}
+        settings.update({key: value for key, value in ours.items() if key not in model.unsupported_settings})
+    return cast(ModelSettings, settings)
+
+
+def estimate_tokens(messages: Sequence[ModelMessage]) -> int:
+    """About how many tokens a request will use: what the last response counted, and what came since."""
+    characters = 0
+    for message in reversed(messages):
+        if isinstance(message, ModelResponse) and message.usage.has_values():
+            return message.usage.total_tokens + characters // _CHARACTERS_PER_TOKEN
+        characters += sum(len(str(getattr(part, "content", ""))) for part in message.parts)
+    return characters // _CHARACTERS_PER_TOKEN

@@ -1,0 +1,150 @@
+"""What a user says about a model: its name, its settings, its price and how hard it may be driven."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+from urllib.parse import urlsplit
+
+from chase.core.errors import UserError, choose
+from chase.core.keyed import canonical_json, digest
+from chase.core.values import Json
+
+WIRE_VERSION = 1
+"""Raised when what is sent for the same history, tools and settings changes."""
+
+OPENAI_COMPATIBLE = "openai-compatible"
+LOCAL = "sim"
+
+ToolMode = Literal["native", "json-schema"]
+
+_ELSEWHERE = {
+    "timeout": "timeout_seconds",
+    "request_timeout": "timeout_seconds",
+    "first_event_timeout": "timeout_seconds",
+    "max_retries": "retries",
+}
+"""Settings that do not change what a model answers: they have a field of their own."""
+_OURS = frozenset({"model", "messages", "tools", "stream", "n"})
+"""Keys of a request that the harness and the engine decide."""
+_SECRET_NAMES = frozenset({"authorization", "api-key", "x-api-key", "api_key", "apikey"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Price:
+    """USD per million tokens. `cached` is the price of cached input; without it, that of input."""
+
+    input: float
+    output: float
+    cached: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelConfig:
+    """A model with everything that decides its answers, and how fast and how often to ask it.
+
+    Holds the name of the variable that holds the key, never the key. A bad value is a `UserError`.
+    """
+
+    name: str
+    """`openai:…`, `anthropic:…`, `openai-compatible:NAME` (with `base_url`) or `sim:…`."""
+    base_url: str | None = None
+    settings: Mapping[str, Json] = field(default_factory=dict)
+    """pydantic-ai's model settings; an OpenAI-compatible endpoint gets unknown ones as they are."""
+    tool_mode: ToolMode = "native"
+    price: Price | None = None
+    api_key_env: str | None = None
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    max_concurrency: int = 64
+    timeout_seconds: float = 180.0
+    """For one attempt at one request."""
+    retries: int = 5
+
+    def __post_init__(self) -> None:
+        if not self.provider or not self.model:
+            raise UserError(
+                f"model name='{self.name}' names no provider: write PROVIDER:MODEL, "
+                f"e.g. 'openai:gpt-5', '{OPENAI_COMPATIBLE}:NAME' with base_url, or '{LOCAL}:reader'."
+            )
+        choose("tool_mode", self.tool_mode, get_args(ToolMode))
+        self._check_base_url()
+        self._check_settings()
+        self._check_numbers()
+
+    @property
+    def provider(self) -> str:
+        """What stands before the first colon."""
+        return self.name.partition(":")[0]
+
+    @property
+    def model(self) -> str:
+        """What stands after the first colon."""
+        return self.name.partition(":")[2]
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of exactly what decides an answer: not the key, the price or the pace."""
+        return digest(
+            {
+                "name": self.name,
+                "base_url": self.base_url.rstrip("/") if self.base_url else None,
+                "settings": dict(self.settings),
+                "tool_mode": self.tool_mode,
+                "wire": WIRE_VERSION,
+            }
+        )
+
+    def _check_base_url(self) -> None:
+        if self.base_url is None:
+            if self.provider == OPENAI_COMPATIBLE:
+                raise UserError(
+                    f"model '{self.name}' has no base_url: give --base-url or base_url in the config, "
+                    "e.g. 'http://localhost:8000/v1'."
+                )
+            return
+        try:
+            parts = urlsplit(self.base_url)
+            good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            good = False
+        if not good:
+            raise UserError(
+                f"model '{self.name}': base_url is not an address: write http://HOST:PORT/v1 or https://HOST/v1."
+            )
+        if parts.username or parts.password or parts.query:
+            # The address is stored, printed and hashed; a key in it would be all of these too.
+            raise UserError(
+                f"model '{self.name}': base_url holds credentials or a query: put the key into an "
+                "environment variable and name it in api_key_env."
+            )
+
+    def _check_settings(self) -> None:
+        for key, instead in _ELSEWHERE.items():
+            if key in self.settings:
+                raise UserError(f"model '{self.name}': settings.{key} has a field of its own: write {instead}.")
+        tables = {key: self.settings.get(key, {}) for key in ("extra_headers", "extra_body")}
+        for key, table in tables.items():
+            if not isinstance(table, Mapping):
+                raise UserError(f"model '{self.name}': settings.{key} must be a table of names and values.")
+        if ours := sorted(_OURS & {*self.settings, *tables["extra_body"]}):
+            raise UserError(f"model '{self.name}': settings.{ours[0]} is not a setting: leave it out.")
+        names = (str(name) for table in (self.settings, *tables.values()) for name in table)
+        if secret := sorted(name for name in names if name.lower() in _SECRET_NAMES):
+            raise UserError(
+                f"model '{self.name}': settings hold a key ({secret[0]}), and settings are stored: put it "
+                "into an environment variable and name that in api_key_env."
+            )
+        try:
+            canonical_json(dict(self.settings))
+        except (TypeError, ValueError):
+            raise UserError(f"model '{self.name}': settings must be plain JSON values.") from None
+
+    def _check_numbers(self) -> None:
+        for key in ("requests_per_minute", "tokens_per_minute", "max_concurrency", "timeout_seconds"):
+            value = getattr(self, key)
+            if value is not None and not value > 0:
+                raise UserError(f"model '{self.name}': {key}={value} must be above 0.")
+        if self.retries < 0:
+            raise UserError(f"model '{self.name}': retries={self.retries} must be 0 or more.")

@@ -1,0 +1,201 @@
+"""Turns what an endpoint or pydantic-ai reports into our own errors."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+
+from pydantic_ai import exceptions as theirs
+
+from chase.core.errors import ChaseError, UserError
+from chase.core.values import Json
+from chase.models.config import OPENAI_COMPATIBLE, ModelConfig
+from chase.models.errors import (
+    AuthenticationFailed,
+    ConnectionLost,
+    ContextTooLong,
+    ModelError,
+    ModelNotFound,
+    ProviderError,
+    RateLimited,
+    TimedOut,
+)
+from chase.models.secrets import Redactor
+
+_QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "credit_balance_exhausted"})
+_CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
+_CONTEXT_PHRASES = (
+    "maximum context length",
+    "context size",
+    "context window",
+    "reduce the length",
+    "prompt is too long",
+)
+_LONGEST_QUOTE = 300
+
+
+class Failures:
+    """Makes the errors of one model. Every sentence names the model and quotes no key."""
+
+    def __init__(self, config: ModelConfig, redact: Redactor) -> None:
+        where = f" at {config.base_url}" if config.base_url else ""
+        self._model = f"model '{config.name}'{where}"
+        self._key_advice = _key_advice(config)
+        self._timeout_seconds = config.timeout_seconds
+        self._redact = redact
+
+    def from_status(self, status: int, headers: Mapping[str, str], body: Json) -> ChaseError:
+        """The error that an HTTP status other than 200 stands for. `body` is JSON, or text."""
+        codes, message = _codes_and_message(body)
+        said = self._after_colon(message)
+        if status in (400, 413, 422) and _says_too_long(codes, message):
+            return self._too_long(said)
+        if status in (401, 403) or "invalid_api_key" in codes:
+            return self._refused_key(f"HTTP {status}{said}")
+        if status == 404 or "model_not_found" in codes:
+            return self._not_found(f"HTTP {status}{said}")
+        if status == 402 or codes & _QUOTA_CODES:
+            return self._no_quota(status, said)
+        retry_after = seconds_to_wait(headers)
+        if status == 429:
+            return self._rate_limited(retry_after, said)
+        retryable = status in (408, 409, 425) or status >= 500
+        return ProviderError(
+            f"{self._model} answered HTTP {status}{said}.",
+            status=status,
+            retryable=retryable,
+            retry_after=retry_after if retryable else None,
+        )
+
+    def from_nonsense(self, why: str, status: int = 200) -> ModelError:
+        """The error for an answer that is no completion."""
+        return ProviderError(f"{self._model} sent no completion: {self._quote(why)}.", status=status)
+
+    def unreachable(self, why: str) -> ModelError:
+        """The error for an endpoint that cannot be connected to."""
+        return ConnectionLost(
+            f"{self._model} cannot be reached ({self._quote(why)}): check that it is up and base_url right."
+        )
+
+    def hung_up(self, why: str) -> ModelError:
+        """The error for a connection that ended before the answer did."""
+        return ConnectionLost(f"{self._model} closed the connection ({self._quote(why)}).")
+
+    def timed_out(self) -> ModelError:
+        """The error for an attempt that took too long."""
+        return TimedOut(f"{self._model} gave no answer in timeout_seconds={self._timeout_seconds:g}.")
+
+    def past_deadline(self) -> ModelError:
+        """The error for a request whose caller has no time left."""
+        return TimedOut(f"{self._model} gave no answer before the deadline.", at_deadline=True)
+
+    def from_pydantic_ai(self, error: Exception) -> ChaseError | None:
+        """Our error for one of pydantic-ai's, or None for an exception that is not theirs."""
+        said = self._after_colon(str(error))
+        match error:
+            case theirs.ModelContextWindowExceededError():
+                return self._too_long(said)
+            case theirs.ModelAuthenticationError():
+                return self._refused_key(said.removeprefix(": "))
+            case theirs.ModelNotFoundError():
+                return self._not_found(said.removeprefix(": "))
+            case theirs.ModelRateLimitError():
+                return self._rate_limited(error.retry_after, said)
+            case theirs.ModelQuotaExceededError():
+                return self._no_quota(getattr(error, "status_code", 402), said)
+            case theirs.ModelTimeoutError() | theirs.ModelRequestTimeout():
+                return self.timed_out()
+            case theirs.ModelConnectionError():
+                sent = error.phase in ("write", "read")
+                return self.hung_up(str(error)) if sent else self.unreachable(str(error))
+            case theirs.ModelAPIError():
+                return self._provider_error(error, said)
+            case theirs.UnexpectedModelBehavior():
+                return ProviderError(f"{self._model} sent no completion{said}.")
+            case theirs.UserError():
+                return UserError(f"{self._model} cannot be asked this way{said}")
+        return None
+
+    def _provider_error(self, error: theirs.ModelAPIError, said: str) -> ChaseError:
+        return ProviderError(
+            f"{self._model} answered with an error{said}.",
+            status=getattr(error, "status_code", None),
+            retryable=not isinstance(error, theirs.ModelRequestRejectedError),
+            retry_after=error.retry_after,
+        )
+
+    def _rate_limited(self, retry_after: float | None, said: str) -> ChaseError:
+        return RateLimited(
+            f"{self._model} refused the request because there were too many{said}.", retry_after=retry_after
+        )
+
+    def _no_quota(self, status: int, said: str) -> ChaseError:
+        return ProviderError(
+            f"{self._model}: the account's quota is used up{said}; add credit, then resume.",
+            status=status,
+            retryable=False,
+        )
+
+    def _too_long(self, said: str) -> ChaseError:
+        return ContextTooLong(f"{self._model}: the history exceeds the context{said}.")
+
+    def _refused_key(self, said: str) -> ChaseError:
+        return AuthenticationFailed(f"{self._model} refused access ({said}): {self._key_advice}.")
+
+    def _not_found(self, said: str) -> ChaseError:
+        return ModelNotFound(f"{self._model} was not found ({said}): check the model's name and base_url.")
+
+    def _quote(self, text: str) -> str:
+        # Redact first: a cut might leave half a key.
+        text = " ".join(self._redact(text).split())
+        return text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + "…"
+
+    def _after_colon(self, text: str) -> str:
+        quoted = self._quote(text)
+        return f": {quoted}" if quoted else ""
+
+
+def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
+    """What `retry-after-ms` or `Retry-After` asks for, in seconds from now; None if neither does."""
+    try:
+        if milliseconds := headers.get("retry-after-ms"):
+            return _at_least_zero(float(milliseconds) / 1000)
+        value = headers.get("Retry-After")
+        return _at_least_zero(float(value)) if value else None
+    except ValueError:
+        pass
+    try:
+        when = parsedate_to_datetime(headers["Retry-After"])
+    except (KeyError, ValueError):
+        return None
+    return _at_least_zero(when.replace(tzinfo=when.tzinfo or UTC).timestamp() - time.time())
+
+
+def _at_least_zero(seconds: float) -> float | None:
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _key_advice(config: ModelConfig) -> str:
+    if config.api_key_env:
+        return f"check the key in the environment variable {config.api_key_env}"
+    if config.provider == OPENAI_COMPATIBLE:
+        return "name the environment variable that holds the key in api_key_env"
+    return "check the provider's key in the environment"
+
+
+def _codes_and_message(body: Json) -> tuple[frozenset[str], str]:
+    """The codes and the message of an error body, in the forms that servers use."""
+    if not isinstance(body, dict):
+        return frozenset(), str(body or "")
+    error = body.get("error", body)
+    if not isinstance(error, dict):
+        return frozenset(), str(error)
+    codes = frozenset(str(error.get(key)) for key in ("code", "type"))
+    return codes, str(error.get("message") or error.get("detail") or error)
+
+
+def _says_too_long(codes: frozenset[str], message: str) -> bool:
+    return bool(codes & _CONTEXT_CODES) or any(phrase in message.lower() for phrase in _CONTEXT_PHRASES)

@@ -1,0 +1,106 @@
+"""The reader as a model: messages and tools in, a tool call or an answer out."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelResponse,
+    SystemPromptPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models.function import AgentInfo
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.usage import RequestUsage
+
+from chase.core.errors import choose
+from chase.core.keyed import digest
+from chase.models.config import ModelConfig
+from chase.models.local import LocalModel
+from chase.models.reader.directives import read_directives
+from chase.models.reader.mind import Answer, Call, Memory, Mind, Parameters
+from chase.models.reader.question import understand
+from chase.models.reader.reading import read_result
+
+NAME = "sim:reader"
+_CHARACTERS_PER_TOKEN = 4
+
+
+def load_parameters(changes: Mapping[str, float] | None = None) -> Parameters:
+    """The frozen parameters, with changes for studies of what each does."""
+    frozen = tomllib.loads(files("chase.models.reader").joinpath("parameters.toml").read_text())
+    for name in changes or {}:
+        choose("parameter of sim:reader", name, frozen)
+    return Parameters(**{**frozen, **(changes or {})})
+
+
+def reader_model(config: ModelConfig) -> LocalModel:
+    """The simulated reader. Settings named after parameters change them and enter the fingerprint."""
+    changes = {name: value for name, value in config.settings.items() if name not in ("seed", "temperature")}
+    parameters = load_parameters(changes)
+
+    async def respond(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        seed = int((info.model_settings or {}).get("seed") or 0)
+        return _respond(messages, info.function_tools, parameters, seed)
+
+    version = digest({"code": 1, "parameters": [getattr(parameters, n) for n in Parameters.__slots__]})
+    return LocalModel(respond, name=NAME, version=version)
+
+
+def _respond(
+    messages: list[ModelMessage], tools: list[ToolDefinition], parameters: Parameters, seed: int
+) -> ModelResponse:
+    instructions: list[str] = []
+    question = ""
+    memory = Memory()
+    calls: dict[str, ToolCallPart] = {}
+    characters = 0
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, ToolCallPart):
+                calls[part.tool_call_id] = part
+            elif isinstance(part, ToolReturnPart):
+                text = str(part.content)
+                characters += len(text)
+                arguments = calls[part.tool_call_id].args_as_dict() if part.tool_call_id in calls else {}
+                memory.take_in(part.tool_name, arguments, text, read_result(part.tool_name, text))
+            elif isinstance(part, SystemPromptPart):
+                instructions.append(part.content)
+            elif isinstance(part, UserPromptPart) and isinstance(part.content, str):
+                question, extra = (question, part.content) if question else (part.content, "")
+                instructions.append(extra)
+    understood = understand(question)
+    step: Call | Answer
+    if understood is None:
+        step = Answer("I do not understand the question.")
+    else:
+        mind = Mind(parameters, read_directives("\n".join(instructions)), understood, seed, _budgets(tools))
+        step = mind.next(memory)
+    characters += len(question) + sum(map(len, instructions))
+    return _say(step, len(messages), characters)
+
+
+def _say(step: Call | Answer, turn: int, characters: int) -> ModelResponse:
+    """The response, with token counts estimated from characters."""
+    if isinstance(step, Call):
+        part: ToolCallPart | TextPart = ToolCallPart(step.tool, dict(step.arguments), f"call-{turn}")
+        written = len(step.tool) + len(str(step.arguments))
+    else:
+        part, written = TextPart(step.text), len(step.text)
+    usage = RequestUsage(
+        input_tokens=characters // _CHARACTERS_PER_TOKEN, output_tokens=max(1, written // _CHARACTERS_PER_TOKEN)
+    )
+    return ModelResponse(parts=[part], usage=usage)
+
+
+def _budgets(tools: list[ToolDefinition]) -> dict[str, int]:
+    """How many calls each tool's description says there are."""
+    found = {tool.name: re.search(r"\bone of (\d+)\b", (tool.description or "").lower()) for tool in tools}
+    return {name: int(match.group(1)) if match else 1_000 for name, match in found.items()}

@@ -1,0 +1,1 @@
+"""Pure functions on arrays: estimates, intervals, theorems, power. No I/O."""

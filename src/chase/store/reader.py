@@ -1,0 +1,204 @@
+"""Reading the store: rollouts by digest, traces, runs, seals and sums over the ledger."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+from chase.core.errors import IntegrityError, UserError
+from chase.core.values import Json
+from chase.store.digests import TraceCodec
+from chase.store.lock import writer_pid
+from chase.store.records import (
+    EpisodeCount,
+    Run,
+    Seal,
+    Spend,
+    StoredRollout,
+    StoreInfo,
+    Use,
+    UsedRollout,
+)
+from chase.store.rows import columns, intact, rollout_from, run_from, seal_from, usage_from
+from chase.store.schema import MIGRATIONS, connect_reader, explained
+from chase.store.workspace import Workspace
+
+CHUNK = 500
+"""Digests asked for in one query."""
+SHOWN_MATCHES = 4
+
+_ROLLOUT = f"SELECT {columns('rollouts')}, row_digest FROM rollouts"
+_USAGE_SUMS = (
+    "SUM(r.requests), SUM(r.input_tokens), SUM(r.cached_tokens), SUM(r.output_tokens), SUM(r.wall_seconds), "
+    "CASE WHEN SUM(r.cost_usd IS NULL AND r.requests > 0) = 0 THEN SUM(r.cost_usd) END"
+)
+"""Usage over rollouts `r`. One unknown cost makes the sum unknown."""
+
+
+class Reader:
+    """Reads what is committed, from any thread, whether or not a writer is at work."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self._reading = threading.Lock()
+        self._codec = TraceCodec()
+        self._connection: sqlite3.Connection = connect_reader(workspace)
+
+    def get(self, digest: str) -> StoredRollout | None:
+        """The scored rollout with this digest. One that failed is not returned: it is to be tried again."""
+        return self.get_many([digest]).get(digest)
+
+    def get_many(self, digests: Iterable[str]) -> dict[str, StoredRollout]:
+        """The scored rollouts among these digests."""
+        found: dict[str, StoredRollout] = {}
+        remaining = iter(digests)
+        while chunk := list(islice(remaining, CHUNK)):
+            marks = ", ".join("?" * len(chunk))
+            for row in self._rows(f"{_ROLLOUT} WHERE digest IN ({marks}) AND status = 'scored'", chunk):
+                found[row[0]] = rollout_from(row)
+        return found
+
+    def find_rollout(self, prefix: str) -> StoredRollout:
+        """The one rollout, scored or not, whose digest begins with `prefix`."""
+        matches = self._rows(
+            f"{_ROLLOUT} WHERE digest >= ? AND digest < ? ORDER BY digest LIMIT ?",
+            (prefix, prefix + "g", SHOWN_MATCHES),  # 'g' comes after every hexadecimal digit
+        )
+        if not prefix or not matches:
+            raise UserError(
+                f"no rollout begins with '{prefix}' in {self.workspace.database}. "
+                "`chase store export` lists every rollout with its digest."
+            )
+        if len(matches) > 1:
+            shown = ", ".join(row[0][: len(prefix) + 8] for row in matches)
+            raise UserError(f"'{prefix}' is the beginning of more than one rollout: {shown}. Give more of it.")
+        return rollout_from(matches[0])
+
+    def trace(self, digest: str) -> Json:
+        """The trace with this digest (a rollout's `trace_digest`), checked against it."""
+        with self._reading, explained(self.workspace):
+            row = self._connection.execute("SELECT size, content FROM traces WHERE digest = ?", (digest,)).fetchone()
+            if row is None:
+                raise UserError(f"no trace '{digest}' in {self.workspace.database}.")
+            return json.loads(self._codec.decode(digest, *row))
+
+    def used(self, run: str, method: str | None = None) -> list[UsedRollout]:
+        """The rollouts that a run (one of its methods) used, in the order of their digests."""
+        rows = self._rows(
+            f"SELECT u.run, u.method, u.reused, {columns('rollouts', 'r')}, r.row_digest FROM run_rollouts u "
+            "JOIN rollouts r ON r.digest = u.rollout WHERE u.run = ? AND (? IS NULL OR u.method = ?) "
+            "ORDER BY u.method, u.rollout",
+            (run, method, method),
+        )
+        return [
+            UsedRollout(use=Use(run=row[0], method=row[1]), reused=bool(row[2]), rollout=rollout_from(row[3:]))
+            for row in rows
+        ]
+
+    def spend(self, run: str | None = None) -> list[Spend]:
+        """The ledger's sums by run, method and role (of one run). A reused rollout adds nothing."""
+        rows = self._rows(
+            "SELECT run, method, role, COUNT(DISTINCT episode), COUNT(*), SUM(input_tokens), "
+            "SUM(cached_tokens), SUM(output_tokens), SUM(wall_seconds), SUM(cost_usd), "
+            "COUNT(*) - COUNT(cost_usd) FROM ledger WHERE ? IS NULL OR run = ? "
+            "GROUP BY run, method, role ORDER BY run, method, role",
+            (run, run),
+        )
+        return [
+            Spend(
+                run=row[0],
+                method=row[1],
+                role=row[2],
+                episodes=row[3],
+                usage=usage_from((*row[4:9], None if row[10] else row[9])),
+                unpriced_requests=row[10],
+            )
+            for row in rows
+        ]
+
+    def episodes(self, run: str | None = None) -> list[EpisodeCount]:
+        """The rollouts used, by run, method and role (of one run), reused ones and their usage included."""
+        rows = self._rows(
+            f"SELECT u.run, u.method, r.role, COUNT(*), SUM(u.reused), {_USAGE_SUMS} "
+            "FROM run_rollouts u JOIN rollouts r ON r.digest = u.rollout WHERE ? IS NULL OR u.run = ? "
+            "GROUP BY u.run, u.method, r.role ORDER BY u.run, u.method, r.role",
+            (run, run),
+        )
+        return [
+            EpisodeCount(
+                run=row[0],
+                method=row[1],
+                role=row[2],
+                episodes=row[3],
+                reused=row[4],
+                usage=usage_from(row[5:]),
+            )
+            for row in rows
+        ]
+
+    def runs(self) -> list[Run]:
+        """Every run, oldest first."""
+        return [run_from(row) for row in self._intact("runs", "ORDER BY rowid")]
+
+    def find_run(self, reference: str) -> Run:
+        """The run with this id, the one whose id begins so, or the `latest`."""
+        runs = self.runs()
+        if reference == "latest" and runs:
+            return runs[-1]
+        exact = [run for run in runs if run.id == reference]
+        matches = exact or [run for run in runs if reference and run.id.startswith(reference)]
+        if len(matches) == 1:
+            return matches[0]
+        shown = ", ".join(run.id for run in (matches or runs)[-SHOWN_MATCHES:]) or "none"
+        if matches:
+            raise UserError(f"'{reference}' is the beginning of more than one run: {shown}. Give more of it.")
+        raise UserError(f"no run '{reference}' in {self.workspace.state}. The latest: {shown}.")
+
+    def seals(self, subject: str) -> list[Seal]:
+        """Every opening of the certification set for a run or a comparison, first to last."""
+        return [seal_from(row) for row in self._intact("seals", "WHERE subject = ? ORDER BY id", (subject,))]
+
+    def info(self) -> StoreInfo:
+        """What is in the store."""
+        statuses = dict(self._rows("SELECT status, COUNT(*) FROM rollouts GROUP BY status"))
+        traces = self._rows("SELECT COUNT(*), COALESCE(SUM(size), 0), COALESCE(SUM(LENGTH(content)), 0) FROM traces")[0]
+        return StoreInfo(
+            schema_version=len(MIGRATIONS),
+            file_bytes=file_bytes(self.workspace),
+            rollouts={status: statuses.get(status, 0) for status in ("scored", "failed", "skipped")},
+            traces=traces[0],
+            trace_bytes=traces[1],
+            stored_trace_bytes=traces[2],
+            runs=self._count("runs"),
+            requests=self._count("ledger"),
+            seals=self._count("seals"),
+            writer_pid=writer_pid(self.workspace),
+        )
+
+    def _intact(self, table: str, rest: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        rows = self._rows(f"SELECT {columns(table)}, row_digest FROM {table} {rest}", parameters)
+        for row in rows:
+            if not intact(row[:-1], row[-1]):
+                raise IntegrityError(
+                    f"{table}: the row of '{row[0]}' was changed after it was recorded. "
+                    "`chase store verify` lists all that is damaged."
+                )
+        return rows
+
+    def _count(self, table: str) -> int:
+        return int(self._rows(f"SELECT COUNT(*) FROM {table}")[0][0])
+
+    def _rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        with self._reading, explained(self.workspace):
+            return self._connection.execute(sql, parameters).fetchall()
+
+
+def file_bytes(workspace: Workspace) -> int:
+    """The size of the database with its log."""
+    names = (workspace.database.name, workspace.database.name + "-wal")
+    files = (workspace.state / name for name in names)
+    return sum(file.stat().st_size for file in files if file.exists())

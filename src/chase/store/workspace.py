@@ -1,0 +1,79 @@
+"""A workspace: the folder that holds `.chase/`, with the paths of everything kept there."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from chase.core.errors import SetupError, UserError
+
+STATE_FOLDER = ".chase"
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The folder that holds `.chase/`. Nothing is created until something is written."""
+
+    root: Path
+
+    @classmethod
+    def find(cls, start: Path | None = None) -> Workspace:
+        """The nearest folder at or above `start` (default: the current one) with `.chase/`, else `start`."""
+        here = (start or Path.cwd()).resolve()
+        for folder in (here, *here.parents):
+            if (folder / STATE_FOLDER).is_dir():
+                return cls(folder)
+        return cls(here)
+
+    @property
+    def state(self) -> Path:
+        return self.root / STATE_FOLDER
+
+    @property
+    def database(self) -> Path:
+        return self.state / "store.sqlite"
+
+    @property
+    def lock(self) -> Path:
+        return self.state / "writer.lock"
+
+    @property
+    def runs(self) -> Path:
+        return self.state / "runs"
+
+    def run_folder(self, run: str) -> Path:
+        """Where a run's files are: config.toml, harnesses/, final/, archive.json, result.json."""
+        if not run or run in {".", ".."} or "/" in run or os.sep in run:
+            raise UserError(f"run id '{run}' cannot name a folder; use letters, digits, '-' and '_'.")
+        return self.runs / run
+
+    def create(self) -> None:
+        """Make `.chase/` if it is not there yet."""
+        try:
+            self.state.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SetupError(
+                f"workspace={self.root}: cannot create {STATE_FOLDER}/ ({error.strerror}). "
+                "Make the folder writable or name another one with --workspace."
+            ) from error
+
+    def write_run_file(self, run: str, name: str, text: str) -> Path:
+        """Write a run's file so that it is there whole or not at all, whenever the process dies."""
+        relative = PurePosixPath(name)
+        if relative.is_absolute() or ".." in relative.parts or not relative.parts:
+            raise UserError(f"run file '{name}' must be a relative path inside the run's folder.")
+        target = self.run_folder(run) / relative
+        part = target.with_name(f".{target.name}.part")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with part.open("w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(target)
+        except OSError as error:
+            raise SetupError(
+                f"cannot write {target} ({error.strerror}). Free some space or make it writable, then resume."
+            ) from error
+        return target

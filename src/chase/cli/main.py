@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from chase import __version__
-from chase.cli import bench, demo
+from chase.cli import bench, demo, harness, rollout, store
 from chase.core.errors import ChaseError
 
 app = typer.Typer(
@@ -20,6 +20,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(bench.app, name="bench", help="Look at benchmarks: list, show, validate, stats, export.")
+app.add_typer(harness.app, name="harness")
+app.add_typer(store.app, name="store")
+app.command("rollout")(rollout.rollout)
 app.command("demo")(demo.demo)
 
 

@@ -41,7 +41,9 @@ class Episode:
         """What the harness's `plan` hook has to tell the model."""
         self._answer_checked = False
         self._opened: dict[str, int] = {}
-        """Windows read by document."""
+        """Windows read by document id."""
+        self._ids: dict[str, str] = {}
+        """Document id by path, for documents that were opened."""
         self._seen: set[str] = set()
         """Documents that some search result showed."""
         self._told: set[str] = set()
@@ -244,10 +246,9 @@ class Episode:
         policy = self.harness.structure.tools
         wanted = str(arguments["file"])
         left = self.environment.calls_left().get("open", 0)
-        if wanted not in self._opened and left:
+        if left and self._ids.get(wanted, wanted) not in self._opened:
             held = left <= policy.reserved_reads and bool(self._opened)
-            distinct = len(set(self._opened.values()))
-            if held or distinct >= policy.opened_files:
+            if held or len(self._opened) >= policy.opened_files:
                 reason = "are kept for reading on in files already opened" if held else "may open no further file"
                 refusal = ToolResult(head=f"{left} file-opening calls are left and {reason}.", ok=False)
                 self.trace.add_tool("harness", tool, arguments, refusal)
@@ -256,11 +257,12 @@ class Episode:
         if not result.items:
             return result
         shown = result.items[0].shown
-        number = self._opened.get(shown.id, len(set(self._opened.values())) + 1)
-        self._opened[shown.id] = self._opened[shown.path] = number
+        self._ids[shown.path] = shown.id
+        self._opened[shown.id] = self._opened.get(shown.id, 0) + 1
         if shown.window == 0 and reads_on(policy.read_on, shown) and self.environment.calls_left().get("open"):
             more = self._run(tool, arguments, by="harness")
             if more.ok:
+                self._opened[shown.id] += 1
                 return replace(result, items=(*result.items, *more.items))
         return result
 

@@ -1,8 +1,8 @@
 """The calculator: exact arithmetic on integers and decimals by a parser of its own grammar, no `eval`.
 
-    sum     = product (("+" | "-") product)*
-    product = factor (("*" | "/") factor)*
-    factor  = ("+" | "-") factor | "(" sum ")" | number
+sum     = product (("+" | "-") product)*
+product = factor (("*" | "/") factor)*
+factor  = ("+" | "-") factor | "(" sum ")" | number
 """
 
 from __future__ import annotations

@@ -32,6 +32,8 @@ from chase.core.keyed import opaque_id, rng, uniform
 
 VERSION = 1
 ANSWERS = 64
+SMALLEST_ANSWER, LARGEST_ANSWER = 13, 99
+"""Two-digit answers above twelve: tools count files, hits and calls up to twelve, and so never show one."""
 DECADE = 10 * BLOCK
 """Tasks that share one set of answers."""
 
@@ -63,7 +65,7 @@ def generate(seed: int, blocks: int, planted: Sequence[str]) -> list[GeneratedTa
 
 def _answers(seed: int, blocks: int) -> dict[int, int]:
     """The answer of each task: every family of ten blocks uses the same 64, each once."""
-    pool = rng("syn-ledger", seed, "answers").sample(range(10, 100), ANSWERS)
+    pool = rng("syn-ledger", seed, "answers").sample(range(SMALLEST_ANSWER, LARGEST_ANSWER + 1), ANSWERS)
     answers: dict[int, int] = {}
     for decade in range(blocks * BLOCK // DECADE):
         for family in range(len(FAMILIES)):
@@ -151,7 +153,7 @@ class _World:
         symbols = [role.symbol for role in family.roles if role.category == _REQUIRED.get(category)]
         if not symbols:
             return self.draw.randint(15, 880)
-        return family.draw(self.draw.randint(10, 99), self.draw)[self.draw.choice(symbols)]
+        return family.draw(self.draw.randint(SMALLEST_ANSWER, LARGEST_ANSWER), self.draw)[self.draw.choice(symbols)]
 
 
 def _documents(draw: random.Random, seed: int, number: int, query: Query, answer: int) -> list[tuple[Document, Side]]:

@@ -92,3 +92,4 @@ def _key_value(protocol: DocumentProtocol, labels: list[str], records: list[Reco
 
 
 _LAYOUTS = {"markdown": _markdown, "csv": _csv, "key-value": _key_value}
+"""Each gives the lines of the preamble, of the head over the records, and of each record."""

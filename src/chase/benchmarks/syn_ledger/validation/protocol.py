@@ -109,7 +109,8 @@ def check_placebos(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> None:
             after = transformation.apply(made.released)
             changed = made.released.changed_fields(after)
             active += bool(changed)
-            tally.expect(changed <= transformation.declared & PROTOCOL_FIELDS, task, f"{kind} changed {sorted(changed)}")
+            allowed = transformation.declared & PROTOCOL_FIELDS
+            tally.expect(changed <= allowed, task, f"{kind} changed {sorted(changed)}")
             before_ranks = {p.id: place for place, p in enumerate(made.released.ranked())}
             ranks = {p.id: place for place, p in enumerate(after.ranked())}
             kept = all(before_ranks[document] == ranks[document] for document in made.task.evidence)

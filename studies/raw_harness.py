@@ -15,7 +15,12 @@ from chase.stats.estimates import mean_estimate
 from studies.reader_scores import PUBLISHED, RESULTS, per_task_scores, write
 
 SEEDS = tuple(f"syn-ledger@{seed}" for seed in (1, 2, 3, 4, 5))
-OTHER = tuple(f"syn-ledger@{seed}:digits+folder+listing+title+casing" for seed in (1, 2, 3))
+OTHER = tuple(
+    f"syn-ledger@{seed}:{features}"
+    for features in ("digits+folder+listing+title+casing", "digits+folder+listing+position+casing")
+    for seed in (1, 2)
+)
+"""Five other features; and four others with position, without which both evidence documents are rarely in sight."""
 ROLLOUTS = 3
 
 

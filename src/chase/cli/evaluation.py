@@ -16,13 +16,13 @@ from chase.benchmarks.catalogue import open_benchmark
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.cli.output import emit_json
 from chase.cli.progress import RolloutProgress
-from chase.cli.settings import integer, model_config, require
+from chase.cli.settings import integer, locate, model_config, require
 from chase.core.errors import UserError, choose
 from chase.core.interfaces import Transformation
 from chase.core.keyed import digest
 from chase.core.values import Usage
 from chase.engine.rollout import Job
-from chase.engine.runner import Pace, Runner, Scored
+from chase.engine.runner import Pace, Runner, RunPaused, Scored
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import load_harness
 from chase.harness.limits import check_for_benchmark
@@ -32,7 +32,6 @@ from chase.models.connect import connect
 from chase.stats.estimates import mean_estimate, within_task_means
 from chase.store.records import Use
 from chase.store.store import Store
-from chase.store.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,10 +94,14 @@ def evaluate(settings: dict[str, Any], file: dict[str, Any], wishes: Wishes) -> 
     evaluation = _evaluation(settings, file, list(wishes.exclude))
     if evaluation.split == "cert" and not (wishes.unseal or "").strip():
         raise UserError("split=cert is sealed: give --unseal REASON. The reason stays in the record.")
-    with Store.open(Workspace.find(wishes.workspace), write=True) as store:
+    with Store.open(locate(wishes.workspace), write=True) as store:
         run = _open_run(store, evaluation, list(wishes.exclude), wishes.unseal)
         started = time.monotonic()
-        scored = asyncio.run(_evaluate(store, run, evaluation))
+        try:
+            scored = asyncio.run(_evaluate(store, run, evaluation))
+        except RunPaused:
+            store.set_run_status(run, "paused")
+            raise
         store.set_run_status(run, "finished")
     payload = _payload(run, evaluation, scored, list(wishes.exclude), time.monotonic() - started)
     if wishes.as_json:
@@ -141,6 +144,8 @@ def _open_run(store: Store, evaluation: Evaluation, exclude: list[str], unseal: 
     run = f"rollout-{digest(config)[:12]}"
     if all(known.id != run for known in store.runs()):
         store.create_run(run, config)
+    else:
+        store.set_run_status(run, "running")
     if evaluation.split == "cert":
         store.record_seal(run, {"harness": evaluation.harness.hash}, reason=unseal or "")
     return run

@@ -11,7 +11,7 @@ import tomli_w
 import typer
 
 from chase.benchmarks.catalogue import CATALOGUE, open_benchmark
-from chase.cli.output import emit_json, new_folder
+from chase.cli.output import emit_json, new_folder, printable
 from chase.core.errors import UserError, choose
 from chase.harness.diff import diff_harnesses, render_diff
 from chase.harness.folder import CONTROL, load_harness, read_text, save_harness
@@ -120,7 +120,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
     structure = harness.structure
     typer.echo(f"{folder}: a harness for {structure.benchmark}, {structure.answer} answers\nhash {harness.hash}")
     for name, text in _sections(harness).items():
-        body = textwrap.indent(_printable(text), "    ") if text else "    none"
+        body = textwrap.indent(printable(text), "    ") if text else "    none"
         typer.echo(f"\n{name} ({COMPONENTS[name]} track)\n{body}")
     return None
 
@@ -151,11 +151,6 @@ def _fields(table: dict[str, Any]) -> str:
     return tomli_w.dumps(table, multiline_strings=True).strip()
 
 
-def _printable(text: str) -> str:
-    """Text that cannot steer a terminal: what is neither printable nor a line break or tab is spelled out."""
-    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
-
-
 @app.command()
 def diff(
     old: Annotated[Path, typer.Argument(metavar="A", help="The harness's folder before.")],
@@ -170,5 +165,5 @@ def diff(
     found = diff_harnesses(load_harness(old), load_harness(new))
     if as_json:
         return emit_json("chase.harness.diff/1", found.to_json())
-    typer.echo(_printable(render_diff(found)))
+    typer.echo(printable(render_diff(found)))
     return None

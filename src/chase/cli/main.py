@@ -9,7 +9,8 @@ import typer
 from typer.exceptions import TyperException
 
 from chase import __version__
-from chase.cli import bench, demo, harness, rollout, store
+from chase.cli import bench, demo, doctor, harness, rollout, store, trace
+from chase.cli.output import printable
 from chase.core.errors import ChaseError
 
 app = typer.Typer(
@@ -22,7 +23,9 @@ app = typer.Typer(
 app.add_typer(bench.app, name="bench", help="Look at benchmarks: list, show, validate, stats, export.")
 app.add_typer(harness.app, name="harness")
 app.add_typer(store.app, name="store")
+app.add_typer(trace.app, name="trace")
 app.command("rollout")(rollout.rollout)
+app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 
 
@@ -47,7 +50,7 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
     except ChaseError as error:
-        typer.echo(f"chase: {error}", err=True)
+        typer.echo(printable(f"chase: {error}"), err=True)
         code = error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("chase: interrupted.", err=True)

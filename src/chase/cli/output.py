@@ -22,6 +22,15 @@ def emit_json(schema: str, payload: Mapping[str, Any]) -> None:
     typer.echo(json.dumps({"schema": schema, **payload}, ensure_ascii=False, indent=2))
 
 
+def printable(text: str) -> str:
+    """A text of others' (a model's, a document's, a provider's) that cannot steer a terminal.
+
+    What is neither printable nor a line break or tab is spelled out.
+    """
+    text = text.replace("\r\n", "\n")
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
 def emit_table(table: Table) -> None:
     """A table on stdout: drawn on a terminal, and as wide as it needs to be elsewhere."""
     console = Console(file=sys.stdout, highlight=False)

@@ -7,6 +7,7 @@ import time
 
 import typer
 
+from chase.cli.output import printable
 from chase.core.values import Usage
 from chase.engine.rollout import Job
 from chase.engine.runner import Scored
@@ -42,7 +43,7 @@ class RolloutProgress:
         self._failures += 1
         what = "trying again" if again else "giving up"
         self._clear()
-        typer.echo(f"{self._label}: task {job.task} failed, {what}: {reason}", err=True)
+        typer.echo(printable(f"{self._label}: task {job.task} failed, {what}: {reason}"), err=True)
 
     def close(self) -> None:
         self._clear()

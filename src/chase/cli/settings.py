@@ -10,6 +10,7 @@ from typing import Any
 
 from chase.core.errors import UserError, choose
 from chase.models.config import ModelConfig, Price
+from chase.store.workspace import Workspace
 
 MODEL_KEYS = frozenset(field.name for field in fields(ModelConfig)) - {"name"}
 
@@ -71,3 +72,8 @@ def integer(settings: Mapping[str, Any], name: str, *, low: int, high: int) -> i
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise UserError(f"{name}={value} must be a whole number from {low} to {high}.")
     return value
+
+
+def locate(workspace: Path | None) -> Workspace:
+    """The workspace that a flag names, which is then exactly that folder; else the one found upward."""
+    return Workspace.find() if workspace is None else Workspace(workspace)

@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 
 from chase.cli.output import emit_json, new_folder, steps
+from chase.cli.settings import locate
 from chase.core.errors import IntegrityError
 from chase.store.records import Problem, StoreInfo
 from chase.store.schema import require_store
 from chase.store.store import Store
-from chase.store.workspace import Workspace
 
 app = typer.Typer(no_args_is_help=True, help="Look into, check, tidy and export a workspace's store (.chase/).")
 
@@ -34,7 +34,7 @@ def info(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None
     --json: schema chase.store.info/1 with workspace, schema_version, file_bytes, rollouts (by status),
     traces, trace_bytes, stored_trace_bytes, runs, requests, seals, writer_pid (null: nobody writes).
     """
-    with Store.open(_locate(workspace), write=False) as store:
+    with Store.open(locate(workspace), write=False) as store:
         found = store.info()
         root = str(store.workspace.root)
     if as_json:
@@ -52,7 +52,7 @@ def verify(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
     ([{kind, id, detail}]) and passed.
     """
     checked: dict[str, int] = {}
-    with Store.open(_locate(workspace), write=False) as store, steps("verifying") as step:
+    with Store.open(locate(workspace), write=False) as store, steps("verifying") as step:
 
         def heard(what: str, done: int, total: int) -> None:
             checked[what] = done
@@ -80,7 +80,7 @@ def gc(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
 
     --json: schema chase.store.gc/1 with workspace, traces (how many were dropped) and freed_bytes.
     """
-    place = _locate(workspace)
+    place = locate(workspace)
     require_store(place)
     with Store.open(place, write=True) as store:
         collected = store.gc()
@@ -104,7 +104,7 @@ def export(
 
     --json: schema chase.store.export/1 with workspace, out and files (records by file name).
     """
-    with Store.open(_locate(workspace), write=False) as store, steps("exporting") as step:
+    with Store.open(locate(workspace), write=False) as store, steps("exporting") as step:
         folder = new_folder(out, "--out")
         files = store.export(folder, parquet=parquet, progress=lambda what, done, total: step(what))
         root = str(store.workspace.root)
@@ -113,10 +113,6 @@ def export(
     else:
         for name, count in files.items():
             typer.echo(f"{folder / name}: {count:,} records")
-
-
-def _locate(given: Path | None) -> Workspace:
-    return Workspace.find() if given is None else Workspace(given)
 
 
 def _info_lines(root: str, found: StoreInfo) -> Iterator[str]:

@@ -11,6 +11,7 @@ from chase.core.values import (
     Defaults,
     Json,
     Limits,
+    Presented,
     Shown,
     ToolResult,
     ToolSpec,
@@ -57,6 +58,11 @@ class Operator(Protocol[State]):
     @property
     def fields(self) -> frozenset[str]:
         """The protocol fields that it declares to change."""
+        ...
+
+    @property
+    def seeded(self) -> bool:
+        """Whether it draws from the seed; where not, the seed is no part of its canonical form."""
         ...
 
     def apply(self, state: State, *, seed: int) -> State: ...
@@ -159,4 +165,36 @@ class Benchmark(Protocol[State]):
 
     def validate(self, progress: Callable[[str], None]) -> Sequence[CheckResult]:
         """Every check of the construction, independent of any rollout. `progress` hears each check's name."""
+        ...
+
+
+class FirewallSubject(Protocol[State]):
+    """What a benchmark supplies to the validity firewall: states, a canonicaliser, fixtures. Host-side.
+
+    Called by the firewall a few times for each check task and proposal. Everything is deterministic. What cannot be
+    brought into canonical form (a document that does not parse) shows as missing contents, never as an exception.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def check_tasks(self) -> Sequence[str]:
+        """The fixed validity-check set, in an order decided by a hash: the first is the fixed example."""
+        ...
+
+    def state(self, task: str) -> State:
+        """The task's released state."""
+        ...
+
+    def exchanged(self, task: str, other: str) -> State:
+        """The task's protocol with another task's question, contents, labels and fresh document ids."""
+        ...
+
+    def present(self, state: State) -> Presented: ...
+    def protocol(self, state: State) -> Sequence[Mapping[str, Json]]:
+        """The protocol fields of each document, in an order that ids do not decide."""
+        ...
+
+    def answer(self, task: str) -> Json:
+        """The ground-truth answer."""
         ...

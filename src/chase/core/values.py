@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -91,6 +91,27 @@ class View:
     task: str
     question: str
     files: tuple[FileView, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Presented:
+    """One task's state as an agent would meet it, in a form that the validity firewall can compare. Host-side."""
+
+    question: str
+    answer: Json
+    """Recomputed from what is presented; None where that is not possible."""
+    contents: Mapping[str, Sequence[Json] | None]
+    """Document id → its pieces of content in a canonical order; None where it cannot be read."""
+    numbers: frozenset[int]
+    """Integer tokens anywhere in the view."""
+    access: Json
+    """Tool operations, limits, and how each document can be reached."""
+    scoring: Json
+    """The scorer's verdicts on fixed outputs, and its identity."""
+    protocol: Mapping[str, Mapping[str, Json]]
+    """Document id → protocol field → value."""
+    view: str
+    """Digest of every byte that can be shown."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -46,6 +46,8 @@ class Episode:
         """Document id by path, for documents that were opened."""
         self._seen: set[str] = set()
         """Documents that some search result showed."""
+        self._came = ""
+        """The last tool result as it came, before the harness's policies."""
         self._told: set[str] = set()
         """Guidance and notes that the model already has."""
 
@@ -62,12 +64,11 @@ class Episode:
 
     def newly_active(self) -> list[Guidance]:
         """Guidance whose condition holds now and that the model was not given yet."""
+        waiting = [guidance for guidance in self.harness.guidance if guidance.name not in self._told]
+        if not waiting:
+            return []
         situation = self.situation()
-        fresh = [
-            guidance
-            for guidance in self.harness.guidance
-            if guidance.name not in self._told and is_active(guidance.when, situation)
-        ]
+        fresh = [guidance for guidance in waiting if is_active(guidance.when, situation)]
         self._told.update(guidance.name for guidance in fresh)
         return fresh
 
@@ -80,7 +81,7 @@ class Episode:
         left = self.environment.calls_left()["total"]
         stop = left <= self.harness.structure.control.answer_when_calls_left > 0
         if not stop and self.hooks.defines("should_stop"):
-            stop = bool(await self.hook("should_stop", self._state()))
+            stop = bool(await self.hook("should_stop"))
         if stop and "(stop)" not in self._told:
             self._told.add("(stop)")
             notes.append(f"{left} calls are left. Answer now with what you have.")
@@ -88,7 +89,7 @@ class Episode:
 
     # Hooks
 
-    def _state(self) -> dict[str, Any]:
+    def _state(self, more: Mapping[str, Json]) -> dict[str, Any]:
         """What hooks get to know: the `State` of `engine/hooks.py`."""
         return {
             "question": self.environment.question,
@@ -96,6 +97,7 @@ class Episode:
             "calls_left": dict(self.environment.calls_left()),
             "step": self.step,
             "opened": dict(self._opened),
+            **more,
         }
 
     async def check_answer(self, answer: str) -> str | None:
@@ -103,15 +105,21 @@ class Episode:
         if self._answer_checked:
             return None
         self._answer_checked = True
-        message = await self.hook("check_answer", answer, self._state())
+        message = await self.hook("check_answer", answer)
         return message if isinstance(message, str) and message else None
 
-    async def hook(self, name: str, *arguments: Json) -> Json:
-        """What a hook returned, or None where it is missing or failed; a failure is in the trace."""
+    async def hook(self, name: str, *arguments: Json, **state: Json) -> Json:
+        """What a hook returned, or None where it is missing or failed; a failure is in the trace.
+
+        Its last argument is the state, with what `state` adds to it.
+        """
         if not self.hooks.defines(name):
             return None
-        result = await self.hooks.call(name, *arguments)
-        self.trace.add("hook", hook=name, value=result.value, failure=result.failure)
+        result = await self.hooks.call(name, *arguments, self._state(state))
+        if result.failure is not None:
+            self.trace.add_failure(self.hooks.failures[-1])
+        else:
+            self.trace.add("hook", hook=name, value=result.value, failure=None)
         return result.value
 
     # Tools
@@ -120,7 +128,7 @@ class Episode:
         """The harness's own calls before the model's first turn, as messages: template searches, first opens."""
         policy = self.harness.structure
         queries = [query for template in policy.retrieval.templates for query in expand(template, self.slots)]
-        plan = await self.hook("plan", {**self._state(), "tools": [tool.name for tool in self.environment.tools]})
+        plan = await self.hook("plan", tools=[tool.name for tool in self.environment.tools])
         if isinstance(plan, dict):
             queries += plan.get("queries", [])
             self.plan_note = plan.get("note", "")
@@ -130,16 +138,18 @@ class Episode:
             for query in queries[: self.environment.calls_left().get("search", 0)]:
                 result = await self._search(self._search_tool.name, {"query": query}, by="harness")
                 hits.append(result.items)
-                done.append((self._search_tool.name, {"query": query}, result.text))
+                text = self._given(self._search_tool.name, result.text)
+                done.append((self._search_tool.name, {"query": query}, text))
         merged = merge(hits, policy.retrieval)
         if len(hits) > 1 and policy.retrieval.merge == "round-robin":
             tool, arguments, _ = done.pop()
             text = "\n".join(["All results, merged:", *(item.text for item in merged)])
-            done.append((tool, arguments, text))
+            done.append((tool, arguments, self._given(tool, text)))
         if self._open_tool is not None:
             for item in merged[: policy.tools.open_first]:
                 result = await self._open(self._open_tool.name, {"file": item.shown.id}, by="harness")
-                done.append((self._open_tool.name, {"file": item.shown.id}, result.text))
+                text = self._given(self._open_tool.name, result.text)
+                done.append((self._open_tool.name, {"file": item.shown.id}, text))
         return _as_messages(done)
 
     @cached_property
@@ -171,12 +181,20 @@ class Episode:
             result = await self._open(tool, arguments, by="model")
         else:
             result = self._run(tool, arguments, by="model")
-        addition = await self.hook("after_tool", tool, result.text, self._state())
-        return f"{result.text}\n{addition}" if isinstance(addition, str) and addition else result.text
+        addition = await self.hook("after_tool", tool, result.text)
+        added = isinstance(addition, str) and addition
+        return self._given(tool, f"{result.text}\n{addition}" if added else result.text)
+
+    def _given(self, tool: str, text: str) -> str:
+        """What the model gets of a result. The trace has it where it is not the result as it came."""
+        if text != self._came:
+            self.trace.add("given", tool=tool, text=text)
+        return text
 
     def _run(self, tool: str, arguments: Mapping[str, Json], *, by: str, asked: Json = None) -> ToolResult:
         result = self.environment.call(tool, arguments)
         self.trace.add_tool(by, tool, arguments, result, asked)
+        self._came = result.text
         return result
 
     async def _search(self, tool: str, arguments: Mapping[str, Json], *, by: str) -> ToolResult:
@@ -185,9 +203,11 @@ class Episode:
         shown = self._results_shown(arguments)
         reorders = bool(policy.rank or policy.diverse) or self.hooks.defines("rerank")
         changed = {**arguments, "query": query}
-        if shown is not None:
+        if shown is not None and reorders:
             # Re-ordering looks at all that a search can show, before it is cut.
-            changed["limit"] = self._limit["maximum"] if reorders else shown
+            changed["limit"] = self._limit.get("maximum", shown)
+        elif shown is not None and policy.results:
+            changed["limit"] = shown
         asked = dict(arguments) if changed != arguments else None
         result = self._run(tool, changed, by=by, asked=asked)
         shorter = relaxed(query)
@@ -201,11 +221,17 @@ class Episode:
         return await self._ordered(result, shown) if result.items else result
 
     def _results_shown(self, arguments: Mapping[str, Json]) -> int | None:
-        """How many hits the model gets: the harness decides, else the model, else the tool; None where none can."""
+        """How many hits the model gets: the harness decides, else the model, else the tool.
+
+        None where there is nothing to decide, or where the tool is to refuse what the model asked for.
+        """
         if not self._limit:
             return None
         wanted = self.harness.structure.retrieval.results or arguments.get("limit", self._limit.get("default"))
-        return wanted if isinstance(wanted, int) and not isinstance(wanted, bool) else None
+        if not isinstance(wanted, int) or isinstance(wanted, bool):
+            return None
+        valid = self._limit.get("minimum", wanted) <= wanted <= self._limit.get("maximum", wanted)
+        return wanted if valid else None
 
     async def _rewritten(self, query: str, by: str) -> str:
         policy = self.harness.structure.retrieval
@@ -215,7 +241,7 @@ class Episode:
                 if left <= rule.calls_left_at_most and (queries := expand(rule.template, self.slots)):
                     query = queries[0]
                     break
-        changed = await self.hook("rewrite_query", query, self._state())
+        changed = await self.hook("rewrite_query", query)
         cleaned = clean_query(changed if isinstance(changed, str) else query, policy)
         return cleaned or query
 
@@ -236,7 +262,7 @@ class Episode:
                 }
                 for item in items
             ]
-            order = await self.hook("rerank", hits, self._state())
+            order = await self.hook("rerank", hits)
             items = [items[place] for place in order] if isinstance(order, list) else items
         items = items[:shown]
         self._seen.update(item.shown.id for item in items)
@@ -252,6 +278,7 @@ class Episode:
                 reason = "are kept for reading on in files already opened" if held else "may open no further file"
                 refusal = ToolResult(head=f"{left} file-opening calls are left and {reason}.", ok=False)
                 self.trace.add_tool("harness", tool, arguments, refusal)
+                self._came = refusal.text
                 return refusal
         result = self._run(tool, arguments, by=by)
         if not result.items:

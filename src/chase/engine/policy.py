@@ -28,6 +28,8 @@ def expand(template: str, slots: Mapping[str, Sequence[str]]) -> list[str]:
 
 def clean_query(query: str, policy: Retrieval) -> str:
     """The query without stop words and cut to the longest length, as the policy has it."""
+    if not policy.drop_stop_words and not policy.most_terms:
+        return query
     words = query.split()
     if policy.drop_stop_words:
         words = [word for word in words if word.lower().strip(".,;:?!") not in STOP_WORDS]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from pydantic_ai.messages import (
@@ -12,6 +13,7 @@ from pydantic_ai.messages import (
     ModelRequest,
     SystemPromptPart,
     TextPart,
+    ThinkingPart,
     ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
@@ -48,7 +50,7 @@ class Job:
             harness=self.harness.hash,
             transformation=self.transformation.hash,
             benchmark=self.benchmark.content_hash,
-            versions=digest({**self.benchmark.versions, "engine": VERSION, "trace": trace.VERSION}),
+            versions=_versions(**self.benchmark.versions),
             task=self.task,
             role=self.benchmark.role_of(self.task),
             index=self.index,
@@ -59,6 +61,11 @@ class Job:
     def seed(self) -> int:
         """Decided by run, task and index alone: under every variant and harness the same draws are made."""
         return key_bits("rollout", self.run_seed, self.task, self.index) & 0x7FFFFFFF
+
+
+@cache
+def _versions(**benchmark: int) -> str:
+    return digest({**benchmark, "engine": VERSION, "trace": trace.VERSION})
 
 
 @dataclass
@@ -81,6 +88,8 @@ async def run_rollout(
     record = trace.Trace(job.task, environment.question)
     progress = _Progress()
     async with sandbox.session(job.harness.control_source, seed=job.seed) as hooks:
+        for failure in hooks.failures:
+            record.add_failure(failure)
         episode = Episode(
             environment=environment,
             harness=job.harness,
@@ -118,9 +127,7 @@ async def _converse(
         except ContextTooLong:
             return None, "context-limit"
         progress.add(reply)
-        text = "".join(part.content for part in reply.response.parts if isinstance(part, TextPart))
-        calls = [part for part in reply.response.parts if isinstance(part, ToolCallPart)]
-        episode.trace.add("model", text=text, calls=[{"tool": c.tool_name, "arguments": c.args} for c in calls])
+        text, calls = _said(episode, reply)
         messages.append(reply.response)
         if calls:
             messages.append(await _run_tools(episode, calls))
@@ -147,6 +154,17 @@ async def _first_messages(episode: Episode) -> list[ModelMessage]:
     return messages
 
 
+def _said(episode: Episode, reply: Reply) -> tuple[str, list[ToolCallPart]]:
+    """The reply's text and tool calls, as they stand in the trace."""
+    parts = reply.response.parts
+    text = "".join(part.content for part in parts if isinstance(part, TextPart))
+    thinking = "".join(part.content for part in parts if isinstance(part, ThinkingPart))
+    calls = [part for part in parts if isinstance(part, ToolCallPart)]
+    written = [{"tool": call.tool_name, "arguments": _written(call)} for call in calls]
+    episode.trace.add("model", **({"thinking": thinking} if thinking else {}), text=text, calls=written)
+    return text, calls
+
+
 async def _run_tools(episode: Episode, calls: list[ToolCallPart]) -> ModelRequest:
     """The results of a turn's calls, with what the harness has to say after them."""
     parts: list[ToolReturnPart | UserPromptPart] = []
@@ -159,13 +177,30 @@ async def _run_tools(episode: Episode, calls: list[ToolCallPart]) -> ModelReques
     return ModelRequest(parts=parts)
 
 
+def _written(call: ToolCallPart) -> Json:
+    """The arguments as the model wrote them; a text where they are not plain JSON."""
+    if not isinstance(call.args, dict):
+        return call.args
+    try:
+        json.dumps(call.args, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return repr(call.args)
+    return call.args
+
+
 def _arguments(call: ToolCallPart) -> Mapping[str, Json]:
     """The call's arguments; what is no JSON object is passed on as such, to be refused and counted."""
+    written = _written(call)
     try:
-        arguments = call.args if isinstance(call.args, dict) else json.loads(call.args or "{}")
-    except ValueError:
+        arguments = written if isinstance(written, dict) else json.loads(written or "{}", parse_constant=_no_number)
+    except (ValueError, RecursionError):
         return {"(not valid JSON)": None}
     return arguments if isinstance(arguments, dict) else {"(not an object)": None}
+
+
+def _no_number(name: str) -> None:
+    """JSON has no NaN and no infinity, whatever Python's parser takes."""
+    raise ValueError(name)
 
 
 async def _objection(episode: Episode, text: str, repairs: int) -> str | None:

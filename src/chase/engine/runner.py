@@ -118,8 +118,9 @@ class Runner:
             deadline = time.monotonic() + self._pace.rollout_seconds
             try:
                 return await run_rollout(job, self._model, self._sandbox, deadline=deadline)
-            except ModelError as error:
-                final = attempt == self._pace.tries or not error.retryable
+            except RolloutError as error:
+                hopeless = isinstance(error, ModelError) and not error.retryable
+                final = hopeless or attempt == self._pace.tries
                 self._progress.failed(job, str(error), again=not final)
                 if final:
                     await self._store.record(_failed(job, self._model, str(error)), use=self._use)

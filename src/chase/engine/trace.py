@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chase.core.values import Json, ToolResult
+from chase.engine.sandbox import HookFailure
 
 VERSION = 1
 
@@ -45,6 +46,10 @@ class Trace:
             shown=shown,
             result=result.text,
         )
+
+    def add_failure(self, failure: HookFailure) -> None:
+        """A hook that had no effect, and why."""
+        self.add("hook", hook=failure.hook, value=None, failure=failure.reason, detail=failure.detail)
 
     def finish(self, answer: str | None, reason: str, score: float | None) -> dict[str, Any]:
         """The whole trace as JSON."""

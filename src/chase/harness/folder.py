@@ -61,15 +61,16 @@ def _partial(path: Path) -> Path:
 
 def _check_free(folder: Path, files: Mapping[str, str]) -> None:
     """A `UserError` if the folder holds anything but these very files, or what was left of writing them."""
+    present = list(folder.iterdir()) if folder.exists() else []
+    modules = folder / GUIDANCE
+    if modules in present and modules.is_dir() and not modules.is_symlink():
+        present.remove(modules)
+        present += modules.iterdir()
     expected = {folder / name: text.encode() for name, text in files.items()}
     partials = {_partial(path) for path in expected}
-    present = list(folder.iterdir()) if folder.exists() else []
     for path in present:
-        if path == folder / GUIDANCE and path.is_dir() and not path.is_symlink():
-            present += path.iterdir()
-        elif path not in partials and (
-            path.is_symlink() or not path.is_file() or path.read_bytes() != expected.get(path)
-        ):
+        plain = path.is_file() and not path.is_symlink()
+        if path not in partials and not (plain and path.read_bytes() == expected.get(path)):
             raise UserError(f"{path} is in the way of saving a harness. Name a new or an empty folder.")
 
 

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -76,7 +77,7 @@ class ChatModel:
     def __repr__(self) -> str:
         return f"ChatModel({self.config.name!r})"
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """The digest of what decides an answer: the config's, and an in-process model's own version."""
         if isinstance(self._model, LocalModel):

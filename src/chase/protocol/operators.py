@@ -20,6 +20,10 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+def _unseeded(arguments: Any) -> bool:
+    return False
+
+
 def _irreversible(arguments: Any) -> Mapping[str, Json] | None:
     return None
 
@@ -35,6 +39,8 @@ class OperatorKind(Generic[State]):
     fields: Callable[[Any], frozenset[str]]
     """The protocol fields that it changes with given arguments."""
     run: Callable[[State, Any, int], State]
+    seeded: Callable[[Any], bool] = _unseeded
+    """Whether it draws from the seed with given arguments."""
     inverse: Callable[[Any], Mapping[str, Json] | None] = _irreversible
     """Arguments with which the same kind undoes it, or None."""
 
@@ -73,6 +79,10 @@ class KindOperator(Generic[State]):
     @property
     def fields(self) -> frozenset[str]:
         return self.kind.fields(self.parsed)
+
+    @property
+    def seeded(self) -> bool:
+        return self.kind.seeded(self.parsed)
 
     def apply(self, state: State, *, seed: int) -> State:
         return self.kind.run(state, self.parsed, seed)

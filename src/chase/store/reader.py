@@ -30,6 +30,7 @@ from chase.store.workspace import Workspace
 CHUNK = 500
 """Digests asked for in one query."""
 SHOWN_MATCHES = 4
+SHOWN_ROLLOUTS = 50
 
 _ROLLOUT = f"SELECT {columns('rollouts')}, row_digest FROM rollouts"
 _USAGE_SUMS = (
@@ -71,7 +72,7 @@ class Reader:
         if not prefix or not matches:
             raise UserError(
                 f"no rollout begins with '{prefix}' in {self.workspace.database}. "
-                "`chase store export` lists every rollout with its digest."
+                "`chase trace list` shows the newest rollouts with their digests."
             )
         if len(matches) > 1:
             shown = ", ".join(row[0][: len(prefix) + 8] for row in matches)
@@ -97,6 +98,27 @@ class Reader:
         return [
             UsedRollout(use=Use(run=row[0], method=row[1]), reused=bool(row[2]), rollout=rollout_from(row[3:]))
             for row in rows
+        ]
+
+    def rollouts(
+        self, *, run: str | None = None, task: str | None = None, limit: int = SHOWN_ROLLOUTS
+    ) -> tuple[list[StoredRollout], int]:
+        """The newest rollouts, scored or not (that a run used, of a task), and how many there are in all."""
+        chosen = (
+            "FROM rollouts WHERE (?1 IS NULL OR digest IN (SELECT rollout FROM run_rollouts WHERE run = ?1)) "
+            "AND (?2 IS NULL OR task = ?2)"
+        )
+        total = int(self._rows(f"SELECT COUNT(*) {chosen}", (run, task))[0][0])
+        newest = f"SELECT {columns('rollouts')}, row_digest {chosen} ORDER BY created_at DESC, digest LIMIT ?3"
+        return [rollout_from(row) for row in self._rows(newest, (run, task, limit))], total
+
+    def runs_using(self, digest: str) -> list[Run]:
+        """The runs that used a rollout, oldest first."""
+        return [
+            run_from(row)
+            for row in self._intact(
+                "runs", "WHERE id IN (SELECT run FROM run_rollouts WHERE rollout = ?) ORDER BY rowid", (digest,)
+            )
         ]
 
     def spend(self, run: str | None = None) -> list[Spend]:

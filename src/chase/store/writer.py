@@ -49,6 +49,8 @@ class Writer:
 
     A write is announced only after its transaction is committed. Writes that come in while a group is
     being committed make up the next one, so that a lone write waits for nobody and many share one commit.
+    An event loop's writes are handed over at the end of its turn: rollouts in this process finish many a
+    turn, and a thread that is woken for each of them fights with the loop for the interpreter.
     A write that cannot be stored fails alone; the others of its group are stored.
     Statements of a group are run by kind, in the order of each kind's first appearance.
     """
@@ -56,7 +58,9 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, workspace: Workspace) -> None:
         self._connection = connection
         self._workspace = workspace
-        self._queue: queue.SimpleQueue[_Write | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[list[_Write] | None] = queue.SimpleQueue()
+        self._held: dict[asyncio.AbstractEventLoop, list[_Write]] = {}
+        """Writes of a loop's present turn."""
         self._using = threading.Lock()
         self._closing = threading.Lock()
         self._closed = False
@@ -67,13 +71,21 @@ class Writer:
         """Store and return when it is committed. Cancelling stops the waiting, not the write."""
         loop = asyncio.get_running_loop()
         future = loop.create_future()
-        self._put(_Write(encode=encode, future=future, loop=loop))
+        write = _Write(encode=encode, future=future, loop=loop)
+        with self._closing:
+            self._check_open()
+            if loop not in self._held:
+                self._held[loop] = []
+                loop.call_soon(self._hand_over, loop)
+            self._held[loop].append(write)
         await future
 
     def write_sync(self, encode: Encode) -> None:
         """Store and return when it is committed, outside an event loop."""
         future: concurrent.futures.Future[None] = concurrent.futures.Future()
-        self._put(_Write(encode=encode, future=future, loop=None))
+        with self._closing:
+            self._check_open()
+            self._queue.put([_Write(encode=encode, future=future, loop=None)])
         future.result()
 
     @contextmanager
@@ -88,15 +100,21 @@ class Writer:
             if self._closed:
                 return
             self._closed = True
+            for held in self._held.values():
+                self._queue.put(held)
+            self._held.clear()
             self._queue.put(None)
         self._thread.join()
         self._connection.close()
 
-    def _put(self, write: _Write) -> None:
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ChaseError(f"workspace={self._workspace.root}: its store is closed.")
+
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
         with self._closing:
-            if self._closed:
-                raise ChaseError(f"workspace={self._workspace.root}: its store is closed.")
-            self._queue.put(write)
+            if held := self._held.pop(loop, None):
+                self._queue.put(held)
 
     def _run(self) -> None:
         open_ended = True
@@ -109,13 +127,13 @@ class Writer:
     def _gather(self) -> tuple[list[_Write], bool]:
         """What waits now, at least one write, and whether more may come."""
         group: list[_Write] = []
-        write = self._queue.get()
-        while write is not None:
-            group.append(write)
-            if len(group) == BATCH:
+        writes = self._queue.get()
+        while writes is not None:
+            group += writes
+            if len(group) >= BATCH:
                 return group, True
             try:
-                write = self._queue.get_nowait()
+                writes = self._queue.get_nowait()
             except queue.Empty:
                 return group, True
         return group, False

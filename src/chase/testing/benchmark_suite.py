@@ -324,4 +324,3 @@ class BenchmarkConformance:
         assert results
         assert heard
         assert {result.name: result.failures for result in results if not result.passed} == {}
-

@@ -46,16 +46,32 @@ def balanced_subsets() -> tuple[tuple[int, ...], ...]:
     return tuple(sorted(found))
 
 
-@lru_cache(maxsize=1)
-def _subset_array() -> NDArray[np.int64]:
-    return np.array(balanced_subsets(), dtype=np.int64)
-
-
 def _pattern(families: NDArray[np.integer], pairs: NDArray[np.integer]) -> NDArray[np.int64]:
     """Each row's counts as one number, three bits a count: equal numbers mean equal counts below eight."""
     counts = np.hstack([families, pairs]).astype(np.int64)
     patterns: NDArray[np.int64] = counts @ (8 ** np.arange(counts.shape[1]))
     return patterns
+
+
+@dataclass(frozen=True, slots=True)
+class _Subsets:
+    """Subsets of a block as rows, with their counts by family and by pair of features."""
+
+    members: NDArray[np.int64]
+    families: NDArray[np.int64]
+    pairs: NDArray[np.int64]
+
+
+@lru_cache(maxsize=FAMILY_COUNT)
+def _valid_subsets(first_family: int) -> _Subsets:
+    """The balanced subsets with one or two tasks of every family, in a block that starts with this family."""
+    members = np.array(balanced_subsets(), dtype=np.int64)
+    family = (first_family + np.arange(BLOCK)) % FAMILY_COUNT
+    families = (family[members][:, :, None] == np.arange(FAMILY_COUNT)).sum(axis=1)
+    valid = ((families >= 1) & (families <= 2)).all(axis=1)
+    members, families = members[valid], families[valid]
+    pairs = np.array([unfavorable_pairs(c) for c in range(BLOCK)])[members].sum(axis=1)
+    return _Subsets(members, families, pairs)
 
 
 def _half_subsets(members: range) -> dict[tuple[int, tuple[int, ...]], list[tuple[int, ...]]]:
@@ -78,15 +94,10 @@ def _choices(block: int, task_ids: Sequence[str], seed: int) -> list[Choice]:
 
     A subset's hash is the sum of its tasks' seeded hashes, so it depends on their identifiers alone.
     """
-    family = np.array([(block * BLOCK + c) % FAMILY_COUNT for c in range(BLOCK)])
+    subsets = _valid_subsets(block * BLOCK % FAMILY_COUNT)
     keys = np.array([key_bits("allocation", seed, task_id) >> 192 for task_id in task_ids], dtype=np.uint64)
-    members = _subset_array()
-    families = (family[members][:, :, None] == np.arange(FAMILY_COUNT)).sum(axis=1)
-    valid = ((families >= 1) & (families <= 2)).all(axis=1)
-    members, families = members[valid], families[valid]
-    order = np.argsort(keys[members].sum(axis=1, dtype=np.uint64), kind="stable")
-    members, families = members[order], families[order]
-    pairs = np.array([unfavorable_pairs(c) for c in range(BLOCK)])[members].sum(axis=1)
+    order = np.argsort(keys[subsets.members].sum(axis=1, dtype=np.uint64), kind="stable")
+    members, families, pairs = subsets.members[order], subsets.families[order], subsets.pairs[order]
     _, first = np.unique(_pattern(families, pairs), return_index=True)
     return [
         Choice(

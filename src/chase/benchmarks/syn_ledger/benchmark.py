@@ -26,6 +26,8 @@ from chase.protocol.transformation import OperatorList
 
 DEFAULT_SEED = 20261
 MOST_BLOCKS = 200
+TASKS_KEPT = 128
+"""Tasks whose files are kept ready for the next rollout: rollouts of a task come close together."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,6 +104,7 @@ class SynLedger:
                 changes[name] |= made.neutral_changes[name]
         evidence = frozenset(document for made in generated for document in made.task.evidence)
         self._variants = constructions(self.spec.planted, changes, evidence)
+        self._ready: dict[tuple[str, str], Sequence[SearchableFile]] = {}
 
     @property
     def name(self) -> str:
@@ -181,10 +184,19 @@ class SynLedger:
         )
 
     def environment(self, task: str, transformation: Transformation[Manifest]) -> Environment:
+        key = task, transformation.hash
+        # Taken out and put back, so that the one used longest ago comes first.
+        files = self._ready.pop(key, None) or self._searchable(task, transformation)
+        self._ready[key] = files
+        if len(self._ready) > TASKS_KEPT:
+            del self._ready[next(iter(self._ready))]
+        return LedgerEnvironment(self.task(task).question, files)
+
+    def _searchable(self, task: str, transformation: Transformation[Manifest]) -> tuple[SearchableFile, ...]:
         manifest = self.manifest(task, transformation)
         listing = {protocol.id: place for place, protocol in enumerate(manifest.listed())}
         rank = {protocol.id: place for place, protocol in enumerate(manifest.ranked())}
-        files = [
+        return tuple(
             SearchableFile(
                 file=rendering.render(document, protocol),
                 words=tuple(record_words(record) for record in document.records),
@@ -192,8 +204,7 @@ class SynLedger:
                 rank=rank[document.id],
             )
             for document, protocol in zip(self.task(task).documents, manifest, strict=True)
-        ]
-        return LedgerEnvironment(self.task(task).question, files)
+        )
 
     def score(self, task: str, answer: str | None) -> float:
         return scoring.score(self.task(task).answer, answer)

@@ -26,6 +26,7 @@ class Neutralise:
     """document id → the fields' values under `B_0`."""
     name: str = "construction.neutralise"
     version: int = 1
+    seeded: bool = False
 
     @property
     def arguments(self) -> Mapping[str, str]:
@@ -50,6 +51,7 @@ class Placebo:
     evidence: frozenset[str] = field(repr=False)
     name: str = "construction.placebo"
     version: int = 1
+    seeded: bool = False
 
     @property
     def arguments(self) -> Mapping[str, str]:

@@ -76,6 +76,7 @@ class Manifest:
         return frozenset(
             name
             for mine, theirs in zip(self.documents, other.documents, strict=True)
+            if mine is not theirs
             for name in DocumentProtocol.__dataclass_fields__
             if getattr(mine, name) != getattr(theirs, name)
         )

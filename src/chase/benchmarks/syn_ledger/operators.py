@@ -203,6 +203,7 @@ ALLOWLIST: Mapping[str, OperatorKind[Manifest]] = {
             arguments=OnAspect,
             fields=_aspect_fields,
             run=_permute,
+            seeded=lambda _: True,
         ),
         OperatorKind(
             name="reverse",
@@ -220,6 +221,7 @@ ALLOWLIST: Mapping[str, OperatorKind[Manifest]] = {
             arguments=Equalise,
             fields=_aspect_fields,
             run=_equalise,
+            seeded=lambda a: a.aspect in ("name", "rank", "listing"),
         ),
         OperatorKind(
             name="re-encode",
@@ -236,6 +238,7 @@ ALLOWLIST: Mapping[str, OperatorKind[Manifest]] = {
             arguments=Relayout,
             fields=lambda _: frozenset({"folders"}),
             run=_relayout,
+            seeded=lambda a: a.depth > 0,
         ),
         OperatorKind(
             name="re-order",
@@ -244,6 +247,7 @@ ALLOWLIST: Mapping[str, OperatorKind[Manifest]] = {
             arguments=Reorder,
             fields=lambda a: frozenset({a.order}),
             run=_reorder,
+            seeded=lambda a: a.by == "seed",
         ),
         OperatorKind(
             name="shift",

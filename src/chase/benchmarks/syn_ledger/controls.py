@@ -1,0 +1,233 @@
+"""Controls of the firewall's self-test: transformations that must pass, and operators that must each be caught.
+
+The negative controls are registered for the self-test only. They pass parsing, so that a check has to catch them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chase.benchmarks.syn_ledger.contents import Document, Record
+from chase.benchmarks.syn_ledger.features import HALF
+from chase.benchmarks.syn_ledger.manifest import DocumentProtocol, Manifest
+from chase.benchmarks.syn_ledger.scoring import score
+from chase.benchmarks.syn_ledger.world import World
+from chase.core.values import Json
+from chase.protocol.operators import Arguments, OperatorKind
+
+POSITIVE: Mapping[str, list[dict[str, Json]]] = {
+    "identity": [],
+    **{
+        f"single: {verb} {aspect}": [{"name": verb, "arguments": {"aspect": aspect}}]
+        for verb in ("permute", "reverse", "equalise")
+        for aspect in ("name", "digits", "folder", "depth", "format", "rank", "listing", "title", "casing", "section")
+    },
+    "single: permute records": [{"name": "permute", "arguments": {"aspect": "records"}}],
+    "single: reverse records": [{"name": "reverse", "arguments": {"aspect": "records"}}],
+    "single: shift records": [{"name": "shift", "arguments": {"by": 3}}],
+    "single: re-encode": [{"name": "re-encode", "arguments": {"format": "csv"}}],
+    "single: re-layout": [{"name": "re-layout", "arguments": {"depth": 2}}],
+    "single: re-order": [{"name": "re-order", "arguments": {"order": "rank", "by": "seed"}}],
+    "single: restyle": [{"name": "restyle", "arguments": {"detail": "metadata-order"}}],
+    "composition: name, depth and format": [
+        {"name": "reverse", "arguments": {"aspect": "name"}},
+        {"name": "permute", "arguments": {"aspect": "depth"}},
+        {"name": "re-encode", "arguments": {"format": "key-value"}},
+    ],
+    "composition: records and rank": [
+        {"name": "shift", "arguments": {"by": 3}},
+        {"name": "reverse", "arguments": {"aspect": "rank"}},
+        {"name": "restyle", "arguments": {"detail": "line-endings"}},
+    ],
+}
+"""Name → operators of the allowlist: identity, valid single-field changes, valid compositions."""
+
+
+class Nothing(Arguments):
+    """No arguments."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Control:
+    """A negative control: an operator that the named check must catch, alone where `alone` says so."""
+
+    name: str
+    check: str
+    run: Callable[[World, Any, int], World]
+    alone: bool = True
+    fields: frozenset[str] = frozenset({"rank"})
+    inverse: Callable[[Any], Mapping[str, Json] | None] = lambda _: None
+
+    def kind(self) -> OperatorKind[World]:
+        return OperatorKind(
+            name=f"selftest.{self.name}",
+            version=1,
+            summary="a negative control",
+            arguments=Nothing,
+            fields=lambda _: self.fields,
+            run=self.run,
+            inverse=self.inverse,
+        )
+
+
+def _demote(world: World, condition: Callable[[Document, DocumentProtocol], bool]) -> World:
+    """Documents that meet the condition go to the end of broad results: a harmless change, were it unconditional."""
+    changes = {
+        protocol.id: {"rank": HALF + protocol.rank % HALF}
+        for document, protocol in zip(world.documents, world.manifest, strict=True)
+        if condition(document, protocol)
+    }
+    return replace(world, manifest=world.manifest.update(changes))
+
+
+def _first_record(world: World, change: Callable[[Record], Record]) -> World:
+    """Every document with its candidate block's records changed."""
+    documents = [
+        replace(d, records=tuple(change(r) if i in d.block else r for i, r in enumerate(d.records)))
+        for d in world.documents
+    ]
+    return replace(world, documents=tuple(documents))
+
+
+def _swap_contents(world: World, arguments: Nothing, seed: int) -> World:
+    first, second, *rest = world.documents
+    swapped = (replace(first, records=second.records), replace(second, records=first.records))
+    return replace(world, documents=(*swapped, *rest))
+
+
+def _without_distractor(world: World, arguments: Nothing, seed: int) -> World:
+    place = next(i for i, document in enumerate(world.documents) if document.kind != "evidence")
+    documents = world.documents[:place] + world.documents[place + 1 :]
+    protocols = world.manifest.documents[:place] + world.manifest.documents[place + 1 :]
+    return replace(world, documents=documents, manifest=Manifest(protocols))
+
+
+def _with_extra(world: World, arguments: Nothing, seed: int) -> World:
+    place = next(i for i, document in enumerate(world.documents) if document.kind != "evidence")
+    document, protocol = world.documents[place], world.manifest.documents[place]
+    extra = replace(document, id=document.id + "x"), replace(protocol, id=protocol.id + "x", stem=protocol.stem + "x")
+    return replace(
+        world, documents=(*world.documents, extra[0]), manifest=Manifest((*world.manifest.documents, extra[1]))
+    )
+
+
+def _titled_with_answer(world: World, arguments: Nothing, seed: int) -> World:
+    """Every two-digit number stands in the titles, the answer among them."""
+    numbers = " ".join(str(number) for number in range(10, 100))
+    return replace(world, manifest=world.manifest.update({p.id: {"title": numbers} for p in world.manifest}))
+
+
+def _lenient(answer: int, output: str | None) -> float:
+    return 1.0 if output is not None and str(answer) in output else score(answer, output)
+
+
+_FLIPS = itertools.count()
+
+
+def _flip(world: World, arguments: Nothing, seed: int) -> World:
+    """Turns the listing round at every other call, whatever its input: a replay differs."""
+    if next(_FLIPS) % 2:
+        return world
+    return replace(
+        world, manifest=world.manifest.update({p.id: {"listing": 2 * HALF - 1 - p.listing} for p in world.manifest})
+    )
+
+
+def negative_controls(
+    world_answer: Callable[[World], int | None], documents_of_a_role: frozenset[str]
+) -> tuple[Control, ...]:
+    """The negative controls. The arguments are what a cheat would have to know: the answer, and who has which role."""
+    return (
+        Control(
+            name="changes-answer",
+            check="task-and-answer",
+            alone=False,
+            fields=frozenset(),
+            run=lambda w, a, s: _first_record(w, lambda r: replace(r, amount=r.amount + 7)),
+        ),
+        Control(
+            name="changes-question",
+            check="task-and-answer",
+            fields=frozenset(),
+            run=lambda w, a, s: replace(w, question=w.question.replace("Answer with one", "Reply with one")),
+        ),
+        Control(name="shows-answer", check="task-and-answer", fields=frozenset({"title"}), run=_titled_with_answer),
+        Control(name="moves-content", check="available-information", fields=frozenset(), run=_swap_contents),
+        Control(
+            name="drops-document",
+            check="available-information",
+            alone=False,
+            fields=frozenset(),
+            run=_without_distractor,
+        ),
+        Control(name="adds-document", check="available-information", alone=False, fields=frozenset(), run=_with_extra),
+        Control(
+            name="changes-limit",
+            check="access-and-resources",
+            fields=frozenset(),
+            run=lambda w, a, s: replace(w, limits=replace(w.limits, total_calls=w.limits.total_calls + 1)),
+        ),
+        Control(
+            name="removes-tool",
+            check="access-and-resources",
+            fields=frozenset(),
+            run=lambda w, a, s: replace(w, tools=w.tools[:-1]),
+        ),
+        Control(
+            name="changes-scorer", check="scoring", fields=frozenset(), run=lambda w, a, s: replace(w, scorer=_lenient)
+        ),
+        Control(
+            name="undeclared-field",
+            check="declared-changes",
+            fields=frozenset({"rank"}),
+            run=lambda w, a, s: replace(
+                w, manifest=w.manifest.update({p.id: {"casing": "capitals"} for p in w.manifest})
+            ),
+        ),
+        Control(
+            name="rule-on-question",
+            check="task-independence",
+            run=lambda w, a, s: _demote(w, lambda d, p: "exceed" in w.question),
+        ),
+        Control(
+            name="rule-on-status",
+            check="task-independence",
+            run=lambda w, a, s: _demote(w, lambda d, p: sum(r.status == "approved" for r in d.records) > 3),
+        ),
+        Control(
+            name="rule-on-basis",
+            check="task-independence",
+            run=lambda w, a, s: _demote(w, lambda d, p: any(r.basis == "planned" for r in d.records)),
+        ),
+        Control(
+            name="rule-on-evidence",
+            check="task-independence",
+            run=lambda w, a, s: _demote(w, lambda d, p: d.kind == "evidence"),
+        ),
+        Control(name="rule-on-id", check="task-independence", run=lambda w, a, s: _demote(w, lambda d, p: p.id < "m")),
+        Control(
+            name="rule-on-role",
+            check="task-independence",
+            run=lambda w, a, s: _demote(w, lambda d, p: p.id in documents_of_a_role),
+        ),
+        Control(
+            name="rule-on-answer",
+            check="task-independence",
+            run=lambda w, a, s: _demote(w, lambda d, p: (world_answer(w) or 0) % 2 == 0),
+        ),
+        Control(
+            name="replay-differs", check="replay-and-inversion", alone=False, fields=frozenset({"listing"}), run=_flip
+        ),
+        Control(
+            name="false-inverse",
+            check="replay-and-inversion",
+            fields=frozenset({"order"}),
+            run=lambda w, a, s: replace(
+                w, manifest=w.manifest.update({p.id: {"order": p.order[1:] + p.order[:1]} for p in w.manifest})
+            ),
+            inverse=lambda _: {},
+        ),
+    )

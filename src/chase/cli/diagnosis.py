@@ -1,0 +1,275 @@
+"""What `chase doctor` looks at. Every check ends in bounded time, with a status and one sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from pydantic_ai.messages import ModelMessage, ModelRequest, SystemPromptPart, ToolCallPart, UserPromptPart
+
+from chase.core.errors import ChaseError, SetupError
+from chase.core.values import ToolSpec
+from chase.engine.sandbox import Sandbox
+from chase.models.chat import Reply
+from chase.models.config import LOCAL, OPENAI_COMPATIBLE, ModelConfig
+from chase.models.connect import connect
+from chase.models.secrets import Redactor
+from chase.store.store import Store
+from chase.store.workspace import Workspace
+
+LEAST_PYTHON = (3, 11)
+LEAST_FREE_BYTES = 100 << 20
+SANDBOX_SECONDS = 20.0
+REQUEST_SECONDS = 30.0
+MODEL_SECONDS = 75.0
+"""For all requests of one diagnosis together."""
+
+_HOOK = "def should_stop(state):\n    return state['step'] == 7\n"
+
+_TOOL = ToolSpec(
+    name="search",
+    description="Search the ledger. One of 4 search calls.",
+    parameters={
+        "type": "object",
+        "properties": {"query": {"type": "string", "description": "Words to look for."}},
+        "required": ["query"],
+        "additionalProperties": False,
+    },
+)
+# A question of the kind that the benchmarks ask, so that a simulated model understands it too.
+_MESSAGES: list[ModelMessage] = [
+    ModelRequest(
+        parts=[
+            SystemPromptPart("Before you answer, look the amounts up: call the tool `search` with a query."),
+            UserPromptPart(
+                "For Harbor Office, by how much does the appropriation in FY2002 exceed the appropriation in FY2001?"
+            ),
+        ]
+    )
+]
+_MODEL_CHECKS = ("key", "answer", "tool-calls", "json-schema", "cached-usage", "price", "served-model")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    status: Literal["ok", "failed", "skipped"]
+    detail: str
+    needed: bool = True
+    """Whether rollouts cannot do without it."""
+
+
+def diagnose(workspace: Workspace, model: ModelConfig | None) -> list[Check]:
+    """Every check, in order. With a model, it is asked once or twice."""
+    checks = [_python(), asyncio.run(_sandbox()), _disk(workspace), _store(workspace)]
+    if model is not None:
+        key = os.environ.get(model.api_key_env or "")
+        redact = Redactor([key] if key else [])
+        checks += [replace(check, detail=redact(check.detail)) for check in asyncio.run(_model(model))]
+    return checks
+
+
+def _ok(name: str, detail: str, *, needed: bool = True) -> Check:
+    return Check(name=name, status="ok", detail=detail, needed=needed)
+
+
+def _failed(name: str, detail: str, *, needed: bool = True) -> Check:
+    return Check(name=name, status="failed", detail=detail, needed=needed)
+
+
+def _skipped(name: str, detail: str, *, needed: bool = False) -> Check:
+    return Check(name=name, status="skipped", detail=detail, needed=needed)
+
+
+# The machine
+
+
+def _python() -> Check:
+    version = platform.python_version()
+    if sys.version_info[:2] < LEAST_PYTHON:
+        return _failed("python", f"this is Python {version}; use {'.'.join(map(str, LEAST_PYTHON))} or newer.")
+    return _ok("python", f"Python {version}.")
+
+
+async def _sandbox() -> Check:
+    """Runs a real hook in a real worker."""
+    started = time.perf_counter()
+    try:
+        async with (
+            asyncio.timeout(SANDBOX_SECONDS),
+            Sandbox(max_sessions=1) as sandbox,
+            sandbox.session(_HOOK, seed=0) as hooks,
+        ):
+            result = await hooks.call("should_stop", {"step": 7})
+    except TimeoutError:
+        return _failed("sandbox", f"no hook ran within {SANDBOX_SECONDS:g} s; is the machine overloaded?")
+    except (ChaseError, OSError) as error:
+        return _failed("sandbox", str(error))
+    if result.value is not True:
+        return _failed("sandbox", f"a hook gave no answer ({result.failure}); reinstall pydantic-monty.")
+    return _ok("sandbox", f"a hook ran in a worker process ({1000 * (time.perf_counter() - started):.0f} ms in all).")
+
+
+def _disk(workspace: Workspace) -> Check:
+    folder = _nearest_folder(workspace.root)
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        return _failed("disk", f"the free space of {folder} cannot be read: {error.strerror}.")
+    words = f"{free / (1 << 30):.1f} GiB are free in {folder}"
+    if free < LEAST_FREE_BYTES:
+        return _failed("disk", f"{words}; free at least {LEAST_FREE_BYTES >> 20} MiB or name another --workspace.")
+    return _ok("disk", f"{words}.")
+
+
+def _nearest_folder(folder: Path) -> Path:
+    """The folder, or the nearest one above it that exists."""
+    here = folder.absolute()
+    return next((each for each in (here, *here.parents) if each.is_dir()), here)
+
+
+def _store(workspace: Workspace) -> Check:
+    if not workspace.database.exists():
+        folder = _nearest_folder(workspace.state)
+        if not os.access(folder, os.W_OK):
+            return _failed("store", f"{folder} cannot be written; make it writable or name another --workspace.")
+        return _skipped("store", f"there is none yet in {workspace.root}; the first rollout makes it.")
+    try:
+        with Store.open(workspace, write=False) as store:
+            info = store.info()
+            newest, total = store.rollouts(limit=1)
+            for rollout in newest:
+                store.trace(rollout.trace_digest)  # refuses a trace that is not what was recorded
+    except ChaseError as error:
+        return _failed("store", str(error))
+    if not os.access(workspace.state, os.W_OK):
+        return _failed("store", f"{workspace.state} cannot be written; make it writable or name another --workspace.")
+    writer = "nobody is writing" if info.writer_pid is None else f"process {info.writer_pid} is writing"
+    return _ok(
+        "store",
+        f"schema version {info.schema_version}, {total:,} rollouts, the newest intact; {writer}. "
+        "`chase store verify` recomputes every hash.",
+    )
+
+
+# The model
+
+
+async def _model(given: ModelConfig) -> list[Check]:
+    """Asks the model to call a tiny tool; everything is read from its one reply, but for the JSON schema mode."""
+    config = replace(given, timeout_seconds=min(given.timeout_seconds, REQUEST_SECONDS), retries=min(given.retries, 1))
+    deadline = time.monotonic() + MODEL_SECONDS
+    try:
+        reply = await _ask(config, deadline)
+    except SetupError as error:  # no key, a key that was refused, no SDK
+        return _without(_failed("key", str(error)))
+    except Exception as error:  # an SDK's own error too is an answer to the question asked
+        why = str(error) if isinstance(error, ChaseError) else f"the request failed: {error!r}."
+        return _without(_skipped("key", "not known: there was no answer."), _failed("answer", why))
+    return [
+        _key(config),
+        _answer(reply),
+        _tool_calls(reply, config),
+        await _json_schema(reply, config, deadline),
+        _cached_usage(reply),
+        _price(reply, config),
+        _served_model(reply, config),
+    ]
+
+
+async def _ask(config: ModelConfig, deadline: float) -> Reply:
+    async with asyncio.timeout(MODEL_SECONDS), connect(config) as model:
+        return await model.request(_MESSAGES, [_TOOL], seed=0, deadline=deadline)
+
+
+def _without(*checks: Check) -> list[Check]:
+    """These checks, and those that cannot be made after one of them failed."""
+    made = {check.name for check in checks}
+    rest = [_skipped(name, "there was no answer to look at.") for name in _MODEL_CHECKS if name not in made]
+    return [*checks, *rest]
+
+
+def _key(config: ModelConfig) -> Check:
+    if config.provider == LOCAL:
+        return _skipped("key", "a model in this process needs none.")
+    if config.provider == OPENAI_COMPATIBLE and config.api_key_env is None:
+        return _ok("key", "none is configured and the endpoint asked for none.")
+    where = f" in {config.api_key_env}" if config.api_key_env else ""
+    return _ok("key", f"the key{where} was accepted.")
+
+
+def _answer(reply: Reply) -> Check:
+    if not reply.response.parts:
+        return _failed("answer", "the reply was empty: neither text nor a tool call.")
+    return _ok("answer", f"it replied in {reply.usage.wall_seconds:.2f} s.")
+
+
+def _calls_tool(parts: Iterable[object]) -> bool:
+    calls = [part for part in parts if isinstance(part, ToolCallPart) and part.tool_name == _TOOL.name]
+    return any(isinstance(arguments.get("query"), str) for arguments in map(_arguments, calls))
+
+
+def _arguments(call: ToolCallPart) -> dict[str, object]:
+    try:
+        return call.args_as_dict()
+    except (ValueError, AssertionError):
+        return {}
+
+
+def _tool_calls(reply: Reply, config: ModelConfig) -> Check:
+    if _calls_tool(reply.response.parts):
+        return _ok("tool-calls", f"it called the tool with valid arguments (tool_mode '{config.tool_mode}').")
+    other = f", or tool_mode = 'json-schema' in [models.\"{config.name}\"]" if _takes_schema(config) else ""
+    return _failed("tool-calls", f"it did not call the tool that it was told to call; use another model{other}.")
+
+
+def _takes_schema(config: ModelConfig) -> bool:
+    return config.provider == OPENAI_COMPATIBLE and config.tool_mode == "native"
+
+
+async def _json_schema(reply: Reply, config: ModelConfig, deadline: float) -> Check:
+    name = "json-schema"
+    if config.tool_mode == "json-schema":
+        good = _calls_tool(reply.response.parts)
+        said = "the tool call came as JSON by schema." if good else "no tool call came as JSON by schema."
+        return Check(name=name, status="ok" if good else "failed", detail=said)
+    if not _takes_schema(config):
+        return _skipped(name, f"for '{OPENAI_COMPATIBLE}' models only.")
+    try:
+        second = await _ask(replace(config, tool_mode="json-schema"), deadline)
+    except (ChaseError, TimeoutError) as error:
+        return _failed(name, f"not available: {error}", needed=False)
+    if _calls_tool(second.response.parts):
+        return _ok(name, "a tool call came as JSON by schema too.", needed=False)
+    return _failed(name, "no tool call came as JSON by schema; stay with native tool calls.", needed=False)
+
+
+def _cached_usage(reply: Reply) -> Check:
+    name = "cached-usage"
+    if not reply.usage_known:
+        return _failed(name, "no usage is reported: tokens and cost will be unknown.", needed=False)
+    usage = reply.usage
+    if usage.cached_tokens:
+        return _ok(name, f"{usage.cached_tokens} of {usage.input_tokens} input tokens were cached.", needed=False)
+    return _skipped(name, f"none of {usage.input_tokens} input tokens were cached: too short a request to tell.")
+
+
+def _price(reply: Reply, config: ModelConfig) -> Check:
+    if reply.usage.cost_usd is None:
+        hint = f'give price = {{input = …, output = …}} in [models."{config.name}"]'
+        return _skipped("price", f"unknown, so cost will be shown as unknown; {hint}.")
+    return _ok("price", f"known: this request cost ${reply.usage.cost_usd:.6f}.", needed=False)
+
+
+def _served_model(reply: Reply, config: ModelConfig) -> Check:
+    return _ok("served-model", f"'{reply.served_model}' answered for '{config.name}'.", needed=False)

@@ -1,0 +1,224 @@
+"""`chase trace`: read what happened in one rollout, and find the rollouts there are."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from chase.cli.output import emit_json, printable
+from chase.cli.settings import locate
+from chase.store.reader import SHOWN_ROLLOUTS
+from chase.store.records import Run, StoredRollout
+from chase.store.store import Store
+
+app = typer.Typer(no_args_is_help=True, help="Read rollouts: list them, show what happened in one.")
+
+SHOWN_DIGITS = 12
+
+WorkspaceOption = Annotated[
+    Path | None,
+    typer.Option("--workspace", metavar="PATH", help="Folder that holds .chase/ (default: found upward)."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+
+@app.command()
+def show(
+    rollout: Annotated[str, typer.Argument(metavar="ID", help="The beginning of a rollout's digest.")],
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print one rollout: what the model was told, what it did, what it got, how it ended.
+
+    --json: schema chase.trace.show/1 with workspace, digest, key, outcome {status, score, reason}, answer,
+    usage, served_models, created_at, runs [{id, benchmark, split, variant}] and trace (with its events).
+    """
+    with Store.open(locate(workspace), write=False) as store:
+        found = store.find_rollout(rollout.lower())
+        trace = store.trace(found.trace_digest)
+        runs = store.runs_using(found.digest)
+        root = str(store.workspace.root)
+    if as_json:
+        emit_json("chase.trace.show/1", {"workspace": root, **_payload(found, runs), "trace": trace})
+        return
+    for line in (*_head(found, runs), *_story(trace)):
+        typer.echo(printable(line))
+
+
+@app.command("list")
+def list_rollouts(
+    run: Annotated[str | None, typer.Option("--run", metavar="RUN", help="An id, its beginning, or latest.")] = None,
+    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="Only rollouts of this task.")] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Show so many.")] = SHOWN_ROLLOUTS,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the newest rollouts with the digest that `chase trace show` takes.
+
+    --json: schema chase.trace.list/1 with workspace, run, task, total and
+    rollouts [{digest, task, index, role, status, score, reason, created_at}].
+    """
+    with Store.open(locate(workspace), write=False) as store:
+        known = store.find_run(run).id if run is not None else None
+        found, total = store.rollouts(run=known, task=task, limit=limit)
+        root = str(store.workspace.root)
+    if as_json:
+        entries = [_entry(rollout) for rollout in found]
+        payload = {"workspace": root, "run": known, "task": task, "total": total, "rollouts": entries}
+        emit_json("chase.trace.list/1", payload)
+        return
+    for line in _table(found, total):
+        typer.echo(printable(line))
+
+
+def _entry(rollout: StoredRollout) -> dict[str, Any]:
+    key, outcome = rollout.key, rollout.outcome
+    entry = {"digest": rollout.digest, "task": key.task, "index": key.index, "role": key.role}
+    return {**entry, **asdict(outcome), "created_at": rollout.created_at}
+
+
+def _table(found: Sequence[StoredRollout], total: int) -> Iterator[str]:
+    if not found:
+        yield "no rollouts"
+        return
+    yield f"{'digest':<{SHOWN_DIGITS}}  {'task':<12}{'index':>5}  {'role':<6} {'score':>5}  reason"
+    for rollout in found:
+        key, outcome = rollout.key, rollout.outcome
+        score = "-" if outcome.score is None else f"{outcome.score:g}"
+        digest, reason = rollout.digest[:SHOWN_DIGITS], " ".join(outcome.reason.split())
+        yield f"{digest}  {key.task:<12}{key.index:>5}  {key.role:<6} {score:>5}  {reason}"
+    if len(found) < total:
+        yield f"… and {total - len(found):,} older ones; --limit shows more"
+
+
+def _payload(rollout: StoredRollout, runs: Sequence[Run]) -> dict[str, Any]:
+    return {
+        "digest": rollout.digest,
+        "key": asdict(rollout.key),
+        "outcome": asdict(rollout.outcome),
+        "answer": rollout.answer,
+        "usage": asdict(rollout.usage),
+        "served_models": list(rollout.served_models),
+        "created_at": rollout.created_at,
+        "runs": [_run(run) for run in runs],
+    }
+
+
+def _run(run: Run) -> dict[str, Any]:
+    """What a run's config says of the rollout's names, whose hashes are in its key."""
+    return {"id": run.id, **{name: run.config.get(name) for name in ("benchmark", "split", "variant")}}
+
+
+def _head(rollout: StoredRollout, runs: Sequence[Run]) -> Iterator[str]:
+    key, outcome, usage = rollout.key, rollout.outcome, rollout.usage
+    score = "no score" if outcome.score is None else f"score {outcome.score:g}"
+    cost = "unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    served = ", ".join(rollout.served_models) or "no model answered"
+    yield f"rollout    {rollout.digest}"
+    yield f"task       {key.task}, index {key.index}, role {key.role}, run seed {key.run_seed}"
+    yield f"model      {served} (fingerprint {key.model[:SHOWN_DIGITS]})"
+    yield f"harness    {key.harness[:SHOWN_DIGITS]}"
+    yield f"benchmark  {key.benchmark[:SHOWN_DIGITS]}, transformation {key.transformation[:SHOWN_DIGITS]}"
+    for run in map(_run, runs):
+        names = ", ".join(str(run[name]) for name in ("benchmark", "split", "variant") if run[name] is not None)
+        yield f"run        {run['id']}" + (f" ({names})" if names else "")
+    yield f"outcome    {outcome.status}, {score}, {outcome.reason}"
+    yield f"answer     {'none' if rollout.answer is None else rollout.answer}"
+    yield (
+        f"usage      {usage.requests} requests, {usage.input_tokens:,} input ({usage.cached_tokens:,} cached) and "
+        f"{usage.output_tokens:,} output tokens, cost {cost}, {usage.wall_seconds:.2f} s"
+    )
+    yield f"recorded   {rollout.created_at}"
+
+
+def _story(trace: Mapping[str, Any]) -> Iterator[str]:
+    """The trace's events, one paragraph each."""
+    events: Sequence[Mapping[str, Any]] = trace.get("events", ())
+    if not events:
+        yield "\nno trace: the rollout failed before anything was recorded"
+    turn = 0
+    for event in events:
+        turn += event["event"] == "model"
+        heading, *paragraphs = _EVENTS.get(event["event"], _other)(event)
+        yield f"\n[{turn}] {heading}"
+        for text in paragraphs:
+            yield textwrap.indent(text.rstrip("\r\n"), "    ") if text.strip() else "    (nothing)"
+
+
+def _prompt(event: Mapping[str, Any]) -> Iterator[str]:
+    guidance = event["guidance"]
+    yield "prompt" + (f", with guidance {', '.join(guidance)}" if guidance else "")
+    yield f"{event['system']}\n\n{event['user']}"
+
+
+def _model(event: Mapping[str, Any]) -> Iterator[str]:
+    yield "model"
+    if event.get("thinking"):
+        yield f"(thinking) {event['thinking']}"
+    if event["text"] or not event["calls"]:
+        yield event["text"]
+    for call in event["calls"]:
+        yield f"calls {call['tool']} {_brief(call['arguments'])}"
+
+
+def _tool(event: Mapping[str, Any]) -> Iterator[str]:
+    asked = f", asked for {_brief(event['asked'])}" if "asked" in event else ""
+    refused = "" if event["ok"] else ", refused"
+    yield f"{event['tool']} {_brief(event['arguments'])} (by the {event['by']}{asked}{refused})"
+    yield event["result"]
+
+
+def _hook(event: Mapping[str, Any]) -> Iterator[str]:
+    if event["failure"] is not None:
+        yield f"hook {event['hook']} failed: {event['failure']}"
+        if event.get("detail"):
+            yield event["detail"]
+    else:
+        yield f"hook {event['hook']} returned {_brief(event['value'])}"
+
+
+def _given(event: Mapping[str, Any]) -> Iterator[str]:
+    yield f"what the model was given of {event['tool']}, as the harness changed it"
+    yield event["text"]
+
+
+def _note(event: Mapping[str, Any]) -> Iterator[str]:
+    yield "note to the model"
+    yield event["text"]
+
+
+def _objection(event: Mapping[str, Any]) -> Iterator[str]:
+    yield "the answer was sent back"
+    yield event["text"]
+
+
+def _guidance(event: Mapping[str, Any]) -> Iterator[str]:
+    yield f"guidance {event['name']} became active"
+
+
+def _other(event: Mapping[str, Any]) -> Iterator[str]:
+    yield event["event"]
+    yield _brief({name: value for name, value in event.items() if name != "event"})
+
+
+def _brief(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+_EVENTS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
+    "prompt": _prompt,
+    "model": _model,
+    "tool": _tool,
+    "hook": _hook,
+    "given": _given,
+    "note": _note,
+    "objection": _objection,
+    "guidance": _guidance,
+}
+"""Each gives an event's heading, then its texts."""

@@ -1,0 +1,142 @@
+"""Whether a harness fits a benchmark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.core.errors import UserError
+from chase.core.observables import OBSERVABLES
+from chase.core.values import Limits
+from chase.harness.limits import check_for_benchmark
+from chase.harness.spec import (
+    Activation,
+    Guidance,
+    Harness,
+    Preference,
+    ReadOn,
+    Retrieval,
+    Rewrite,
+    Structure,
+    Tools,
+    initial_harness,
+)
+
+
+def harness_with(**structure: Any) -> Harness:
+    fields = {"benchmark": "syn-ledger", **structure}
+    return replace(initial_harness("syn-ledger"), structure=Structure(**fields))
+
+
+def refusal(harness: Harness, benchmark: Any) -> str:
+    with pytest.raises(UserError) as caught:
+        check_for_benchmark(harness, benchmark, where="runs/h1")
+    return str(caught.value)
+
+
+def other_benchmark(**changes: Any) -> SimpleNamespace:
+    """A benchmark with fewer observables, calls and tools than Syn-Ledger."""
+    limits = Limits(
+        total_calls=4, group_calls={"open": 2}, tool_groups={}, steps=8, context_tokens=1000, wall_seconds=60.0
+    )
+    known = {"name": "documents@1", "observables": [OBSERVABLES["window"]], "tools": (), "limits": limits}
+    return SimpleNamespace(**{**known, **changes})
+
+
+def test_the_initial_harness_fits_syn_ledger_of_any_seed(ledger: SynLedger) -> None:
+    check_for_benchmark(initial_harness("syn-ledger"), ledger)
+
+
+def test_a_harness_at_every_limit_fits_syn_ledger(ledger: SynLedger) -> None:
+    retrieval = Retrieval(
+        results=12,
+        templates=("{entity} {period}", "{periods}", "{question}"),
+        rewrites=(Rewrite(calls_left_at_most=1, template="{entity}"),),
+        rank=tuple(Preference(observable=observable.name, prefer="low") for observable in ledger.observables),
+    )
+    read_on = ReadOn(when="observable", observable="line-count", at_most=3)
+    tools = Tools(opened_files=6, reserved_reads=5, open_first=6, read_on=read_on, instructions="x" * 4000)
+    module = Guidance(name="late", when=Activation(opened_at_least=6), text="Read on.")
+    harness = replace(harness_with(retrieval=retrieval, tools=tools), guidance=(module,))
+    check_for_benchmark(harness, ledger)
+
+
+def test_a_harness_of_another_benchmark_is_refused(ledger: SynLedger) -> None:
+    sentence = refusal(harness_with(benchmark="officeqa"), ledger)
+    assert sentence.startswith("benchmark='officeqa' in runs/h1/harness.toml does not fit benchmark syn-ledger@7:")
+    assert "write 'syn-ledger'" in sentence
+
+
+def test_syn_ledger_takes_integer_answers_only(ledger: SynLedger) -> None:
+    sentence = refusal(harness_with(answer="text"), ledger)
+    assert "answer='text' in runs/h1/harness.toml" in sentence
+    assert "write 'integer'" in sentence
+
+
+def test_a_benchmark_without_an_answer_schema_of_its_own_takes_either() -> None:
+    for answer in ("integer", "text"):
+        check_for_benchmark(harness_with(benchmark="documents", answer=answer), other_benchmark())
+
+
+@pytest.mark.parametrize(
+    ("fields", "key"),
+    [
+        ({"retrieval": Retrieval(rank=(Preference(observable="path-depth", prefer="low"),))}, "retrieval.rank[0]"),
+        ({"tools": Tools(read_on=ReadOn(when="observable", observable="path-depth", at_most=1))}, "tools.read_on"),
+    ],
+)
+def test_an_observable_that_the_benchmark_does_not_show_is_refused(fields: dict[str, Any], key: str) -> None:
+    sentence = refusal(harness_with(benchmark="documents", **fields), other_benchmark())
+    assert f"{key}.observable='path-depth' in runs/h1/harness.toml" in sentence
+    assert "Valid: window." in sentence
+
+
+@pytest.mark.parametrize(
+    ("fields", "what", "to_do"),
+    [
+        ({"retrieval": Retrieval(templates=("{entity}",))}, "retrieval.templates", "no search tool; remove them"),
+        ({"tools": Tools(open_first=1)}, "tools.open_first=1", "allows 0 file-opening calls; write at most 0"),
+        ({"tools": Tools(reserved_reads=3)}, "tools.reserved_reads=3", "write at most 0"),
+    ],
+)
+def test_a_policy_needs_the_tool_that_it_calls(fields: dict[str, Any], what: str, to_do: str) -> None:
+    sentence = refusal(harness_with(benchmark="documents", **fields), other_benchmark())
+    assert what in sentence
+    assert to_do in sentence
+
+
+def test_results_are_bounded_by_what_the_search_tool_shows(ledger: SynLedger) -> None:
+    search = next(tool for tool in ledger.tools if tool.name == "search")
+    properties = {**search.parameters["properties"], "limit": {"type": "integer", "maximum": 5}}
+    narrow = replace(search, parameters={**search.parameters, "properties": properties})
+    benchmark = other_benchmark(tools=(narrow,), limits=ledger.limits)
+    check_for_benchmark(harness_with(benchmark="documents", retrieval=Retrieval(results=5)), benchmark)
+    sentence = refusal(harness_with(benchmark="documents", retrieval=Retrieval(results=6)), benchmark)
+    assert "retrieval.results=6" in sentence
+    assert "write at most 5" in sentence
+
+
+def test_guidance_that_could_never_be_active_is_refused(ledger: SynLedger) -> None:
+    module = Guidance(name="late", when=Activation(opened_at_least=7), text="Read on.")
+    sentence = refusal(replace(initial_harness("syn-ledger"), guidance=(module,)), ledger)
+    assert "when.opened_at_least=7 in runs/h1/guidance/late.md" in sentence
+    assert "write at most 6" in sentence
+
+
+def test_all_texts_together_leave_room_in_the_context(ledger: SynLedger) -> None:
+    most = ledger.limits.context_tokens
+    modules = tuple(Guidance(name=name, when=Activation(), text="x" * (most // 4)) for name in "abc")
+    harness = replace(initial_harness("syn-ledger"), prompt="x" * (most // 4), guidance=modules)
+    check_for_benchmark(harness, ledger)
+    sentence = refusal(replace(harness, memory="x"), ledger)
+    assert f"text size={most + 1} characters" in sentence
+    assert f"shorten them to {most} characters" in sentence
+
+
+def test_the_number_of_further_problems_is_told(ledger: SynLedger) -> None:
+    sentence = refusal(harness_with(benchmark="officeqa", answer="text"), ledger)
+    assert sentence.endswith("(1 more problem with this benchmark.)")

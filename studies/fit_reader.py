@@ -12,8 +12,6 @@ from studies.reader_scores import PUBLISHED, many_mean_scores, write
 
 SEEDS = tuple(f"syn-ledger@{seed}" for seed in (101, 102, 103, 104, 105, 106))
 FIXED = {"overlook": 0.01, "lenience": 0.01, "arithmetic_slip": 0.02, "directive_weight": 12.0, "care": 0.1}
-    "smallest distance from the published pair with read_on below 1: a reader that always reads on could not be told to"
-)
 GRID = {"results": (8, 10, 11, 12), "read_on": (0.5, 0.65, 0.8), "taste_noise": (0.05, 0.1)}
 
 

@@ -10,8 +10,9 @@ import json
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
+from fractions import Fraction
 
-from chase.stats.estimates import mean_estimate
+from chase.stats.estimates import estimate
 from studies.reader_scores import PUBLISHED, RESULTS, per_task_scores, write
 
 SEEDS = tuple(f"syn-ledger@{seed}" for seed in (1, 2, 3, 4, 5))
@@ -26,7 +27,8 @@ ROLLOUTS = 3
 
 def _cell(arguments: tuple[str, str]) -> dict[str, float]:
     name, variant = arguments
-    return asdict(mean_estimate(per_task_scores(name, variant, {}, rollouts=ROLLOUTS)))
+    means = per_task_scores(name, variant, {}, rollouts=ROLLOUTS)
+    return asdict(estimate({str(place): Fraction(round(ROLLOUTS * x), ROLLOUTS) for place, x in enumerate(means)}))
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import typer
 
 from chase.cli.output import emit_json, printable
 from chase.cli.rollout import DEFAULTS
-from chase.cli.settings import load_config, locate, model_config
+from chase.cli.settings import load_config, locate, model_config, resolve, text
 from chase.core.errors import SetupError
 
 
@@ -31,8 +31,10 @@ def doctor(
     failed or skipped.
     """
     file = load_config(config, frozenset(DEFAULTS))
-    name = model or file.get("model")
-    asked = model_config(name, file, base_url=base_url or file.get("base_url")) if name else None
+    settings = resolve(file, {"model": model, "base_url": base_url}, {"model": None, "base_url": None})
+    given = {name: text(settings, name) for name, value in settings.items() if value is not None}
+    name = given.get("model")
+    asked = model_config(name, file, base_url=given.get("base_url")) if name else None
     # Models and engine take a second to import: only who runs them waits for them.
     from chase.cli.diagnosis import diagnose
 

@@ -16,7 +16,7 @@ from chase.benchmarks.catalogue import open_benchmark
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.cli.output import emit_json
 from chase.cli.progress import RolloutProgress
-from chase.cli.settings import integer, locate, model_config, require
+from chase.cli.settings import integer, locate, model_config, require, text
 from chase.core.errors import UserError, choose
 from chase.core.interfaces import Transformation
 from chase.core.keyed import digest
@@ -27,9 +27,10 @@ from chase.engine.sandbox import Sandbox
 from chase.harness.folder import load_harness
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness
+from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
-from chase.stats.estimates import mean_estimate, within_task_means
+from chase.stats.estimates import estimate, within_task_means
 from chase.store.records import Use
 from chase.store.store import Store
 
@@ -94,15 +95,8 @@ def evaluate(settings: dict[str, Any], file: dict[str, Any], wishes: Wishes) -> 
     evaluation = _evaluation(settings, file, list(wishes.exclude))
     if evaluation.split == "cert" and not (wishes.unseal or "").strip():
         raise UserError("split=cert is sealed: give --unseal REASON. The reason stays in the record.")
-    with Store.open(locate(wishes.workspace), write=True) as store:
-        run = _open_run(store, evaluation, list(wishes.exclude), wishes.unseal)
-        started = time.monotonic()
-        try:
-            scored = asyncio.run(_evaluate(store, run, evaluation))
-        except RunPaused:
-            store.set_run_status(run, "paused")
-            raise
-        store.set_run_status(run, "finished")
+    started = time.monotonic()
+    run, scored = asyncio.run(_evaluate(evaluation, wishes))
     payload = _payload(run, evaluation, scored, list(wishes.exclude), time.monotonic() - started)
     if wishes.as_json:
         emit_json("chase.rollout/1", payload)
@@ -113,9 +107,11 @@ def evaluate(settings: dict[str, Any], file: dict[str, Any], wishes: Wishes) -> 
 def _evaluation(settings: dict[str, Any], file: dict[str, Any], exclude: list[str]) -> Evaluation:
     """The evaluation that the settings name, everything checked before anything runs."""
     require(settings, "model", "harness")
-    benchmark = open_benchmark(settings["benchmark"])
-    split = choose("split", settings["split"], benchmark.roles)
-    harness = load_harness(Path(settings["harness"]))
+    if settings["base_url"] is not None:
+        text(settings, "base_url")
+    benchmark = open_benchmark(text(settings, "benchmark"))
+    split = choose("split", text(settings, "split"), benchmark.roles)
+    harness = load_harness(Path(text(settings, "harness")))
     check_for_benchmark(harness, benchmark)
     for task in exclude:
         benchmark.task(task)
@@ -126,10 +122,10 @@ def _evaluation(settings: dict[str, Any], file: dict[str, Any], exclude: list[st
         settings["rollouts"] = benchmark.defaults.rollouts[split]
     return Evaluation(
         benchmark=benchmark,
-        variant=settings["variant"],
+        variant=text(settings, "variant"),
         transformation=benchmark.variant(settings["variant"]),
         harness=harness,
-        model=model_config(settings["model"], file, base_url=settings["base_url"]),
+        model=model_config(text(settings, "model"), file, base_url=settings["base_url"]),
         split=split,
         tasks=tasks,
         rollouts=integer(settings, "rollouts", low=1, high=1000),
@@ -151,10 +147,24 @@ def _open_run(store: Store, evaluation: Evaluation, exclude: list[str], unseal: 
     return run
 
 
-async def _evaluate(store: Store, run: str, evaluation: Evaluation) -> list[Scored]:
+async def _evaluate(evaluation: Evaluation, wishes: Wishes) -> tuple[str, list[Scored]]:
+    # The model first: without its key no run is begun and no seal is opened.
+    async with connect(evaluation.model) as model:
+        with Store.open(locate(wishes.workspace), write=True) as store:
+            run = _open_run(store, evaluation, list(wishes.exclude), wishes.unseal)
+            try:
+                scored = await _run(store, run, evaluation, model)
+            except RunPaused:
+                store.set_run_status(run, "paused")
+                raise
+            store.set_run_status(run, "finished")
+    return run, scored
+
+
+async def _run(store: Store, run: str, evaluation: Evaluation, model: ChatModel) -> list[Scored]:
     progress = RolloutProgress(f"{evaluation.benchmark.name}/{evaluation.split}/{evaluation.variant}")
     try:
-        async with connect(evaluation.model) as model, Sandbox(max_sessions=evaluation.concurrency) as sandbox:
+        async with Sandbox(max_sessions=evaluation.concurrency) as sandbox:
             runner = Runner(
                 model=model,
                 store=store,
@@ -184,8 +194,8 @@ def _payload(
     return {
         **evaluation.describe(),
         "run": run,
-        "score": asdict(mean_estimate(list(per_task.values()))),
-        "per_task": per_task,
+        "score": asdict(estimate(per_task)),
+        "per_task": {task: float(value) for task, value in per_task.items()},
         "failures": dict(Counter(r.outcome.reason for r in scored if r.outcome.reason != "answered")),
         "excluded": sorted(exclude),
         "usage": asdict(usage),

@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from chase import __version__
-from chase.cli import bench, demo, doctor, harness, rollout, store, trace
+from chase.cli import bench, demo, doctor, firewall, harness, rollout, store, trace
 from chase.cli.output import printable
 from chase.core.errors import ChaseError
 
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 app.add_typer(bench.app, name="bench", help="Look at benchmarks: list, show, validate, stats, export.")
 app.add_typer(harness.app, name="harness")
+app.add_typer(firewall.app, name="firewall")
 app.add_typer(store.app, name="store")
 app.add_typer(trace.app, name="trace")
 app.command("rollout")(rollout.rollout)
@@ -49,6 +50,8 @@ def main() -> None:
     debug = "--debug" in sys.argv
     try:
         code = app(standalone_mode=False)
+        if code == 130:  # what Typer makes of an interruption
+            raise KeyboardInterrupt
     except ChaseError as error:
         typer.echo(printable(f"chase: {error}"), err=True)
         code = error.exit_code
@@ -56,8 +59,8 @@ def main() -> None:
         typer.echo("chase: interrupted.", err=True)
         code = 130
     except TyperException as error:
-        if message := error.format_message():
-            typer.echo(f"chase: {message} `chase --help` and `chase COMMAND --help` say what is valid.", err=True)
+        if message := error.format_message().rstrip("."):
+            typer.echo(f"chase: {message}. `chase --help` and `chase COMMAND --help` say what is valid.", err=True)
         code = 2
     except BrokenPipeError:
         sys.stderr.close()

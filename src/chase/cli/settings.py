@@ -29,7 +29,10 @@ def load_config(path: Path | None, keys: frozenset[str]) -> dict[str, Any]:
         raise UserError(f"--config={path} is not valid TOML: {error}.") from None
     for key in config:
         choose(f"key in {path}", key, sorted(keys | {"models"}))
-    for name, table in config.get("models", {}).items():
+    models = config.get("models", {})
+    if not isinstance(models, dict):
+        raise UserError(f'{path}: models must be tables, one for each model: [models."openai:gpt-5"].')
+    for name, table in models.items():
         if not isinstance(table, dict):
             raise UserError(f"{path}: [models.{name}] must be a table.")
         for key in table:
@@ -71,6 +74,14 @@ def integer(settings: Mapping[str, Any], name: str, *, low: int, high: int) -> i
     value = settings[name]
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise UserError(f"{name}={value} must be a whole number from {low} to {high}.")
+    return value
+
+
+def text(settings: Mapping[str, Any], name: str) -> str:
+    """A setting that is a text, wherever it came from."""
+    value = settings[name]
+    if not isinstance(value, str):
+        raise UserError(f"{name}={value} must be a text.")
     return value
 
 

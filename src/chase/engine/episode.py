@@ -181,9 +181,10 @@ class Episode:
             result = await self._open(tool, arguments, by="model")
         else:
             result = self._run(tool, arguments, by="model")
-        addition = await self.hook("after_tool", tool, result.text)
+        text = result.text
+        addition = await self.hook("after_tool", tool, text)
         added = isinstance(addition, str) and addition
-        return self._given(tool, f"{result.text}\n{addition}" if added else result.text)
+        return self._given(tool, f"{text}\n{addition}" if added else text)
 
     def _given(self, tool: str, text: str) -> str:
         """What the model gets of a result. The trace has it where it is not the result as it came."""

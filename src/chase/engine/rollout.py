@@ -81,12 +81,20 @@ class _Progress:
 
 
 async def run_rollout(
-    job: Job, model: ChatModel, sandbox: Sandbox, *, deadline: float | None = None
+    job: Job,
+    model: ChatModel,
+    sandbox: Sandbox,
+    *,
+    deadline: float | None = None,
+    replies: list[Reply] | None = None,
 ) -> tuple[Rollout, list[Reply]]:
-    """One rollout, with its model replies. What the agent causes is scored; a `RolloutError` is infrastructure."""
+    """One rollout, with its model replies. What the agent causes is scored; a `RolloutError` is infrastructure.
+
+    `replies` is filled as they come, so that a caller knows what was paid for when the rollout fails.
+    """
     environment = job.benchmark.environment(job.task, job.transformation)
     record = trace.Trace(job.task, environment.question)
-    progress = _Progress()
+    progress = _Progress(requests=[] if replies is None else replies)
     async with sandbox.session(job.harness.control_source, seed=job.seed) as hooks:
         for failure in hooks.failures:
             record.add_failure(failure)

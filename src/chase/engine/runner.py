@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -95,16 +97,17 @@ class Runner:
         queue = iter(missing.items())
         workers = min(self._pace.concurrency, len(missing))
         try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(workers):
-                    group.create_task(self._work(queue, results))
+            with _settled_memory():
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(workers):
+                        group.create_task(self._work(queue, results))
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
         return [results[digest] for digest in digests]
 
     async def _work(self, queue: Iterator[tuple[str, Job]], results: dict[str, Scored]) -> None:
         for digest, job in queue:
-            rollout, replies = await self._run(job)
+            rollout, replies = await self._run(digest, job)
             ledger = [self._ledger_row(digest, rollout, reply) for reply in replies]
             await self._store.record(rollout, ledger, use=self._use)
             results[digest] = scored = _fresh(digest, rollout)
@@ -112,18 +115,24 @@ class Runner:
             # A model in this process never waits: let others in, so that a cancellation is heard.
             await asyncio.sleep(0)
 
-    async def _run(self, job: Job) -> tuple[Rollout, list[Reply]]:
-        """One rollout, tried again where infrastructure failed."""
+    async def _run(self, digest: str, job: Job) -> tuple[Rollout, list[Reply]]:
+        """One rollout, tried again where infrastructure failed, with the replies of all tries: each was paid for."""
+        paid: list[Reply] = []
         for attempt in range(1, self._pace.tries + 1):
             deadline = time.monotonic() + self._pace.rollout_seconds
+            replies: list[Reply] = []
             try:
-                return await run_rollout(job, self._model, self._sandbox, deadline=deadline)
+                rollout, _ = await run_rollout(job, self._model, self._sandbox, deadline=deadline, replies=replies)
+                return rollout, paid + replies
             except RolloutError as error:
+                paid += replies
                 hopeless = isinstance(error, ModelError) and not error.retryable
                 final = hopeless or attempt == self._pace.tries
                 self._progress.failed(job, str(error), again=not final)
                 if final:
-                    await self._store.record(_failed(job, self._model, str(error)), use=self._use)
+                    failed = _failed(job, self._model, str(error), paid)
+                    ledger = [self._ledger_row(digest, failed, reply) for reply in paid]
+                    await self._store.record(failed, ledger, use=self._use)
                     raise RunPaused(
                         f"paused: {error} Finished rollouts are saved; run the same command again to go on."
                     ) from None
@@ -145,12 +154,26 @@ class Runner:
         )
 
 
-def _failed(job: Job, model: ChatModel, reason: str) -> Rollout:
+@contextmanager
+def _settled_memory() -> Iterator[None]:
+    """Spare the garbage collector what is there before the rollouts: a benchmark is 100,000 objects that stay."""
+    if gc.get_freeze_count():  # somebody else's choice, which unfreezing would undo
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+def _failed(job: Job, model: ChatModel, reason: str, paid: Sequence[Reply]) -> Rollout:
     return Rollout(
         key=job.key(model),
         outcome=Outcome(status="failed", score=None, reason=f"provider-error: {reason}"),
         answer=None,
-        usage=Usage(),
+        usage=sum((reply.usage for reply in paid), Usage()),
+        served_models=tuple(sorted({reply.served_model for reply in paid})),
     )
 
 

@@ -6,12 +6,16 @@ It holds what the agent saw and did, and nothing of which role or variant it ran
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any
 
 from chase.core.values import Json, ToolResult
 from chase.engine.sandbox import HookFailure
 
 VERSION = 1
+
+_PLACE = ("id", "path", "listing", "hit", "window")
+_place = attrgetter(*_PLACE)
 
 
 class Trace:
@@ -29,11 +33,7 @@ class Trace:
     ) -> None:
         """A tool call with its result; `asked` is what the model wrote where the harness changed it."""
         shown = [
-            {
-                name: value
-                for name in ("id", "path", "listing", "hit", "window")
-                if (value := getattr(item.shown, name)) is not None
-            }
+            {name: value for name, value in zip(_PLACE, _place(item.shown), strict=True) if value is not None}
             for item in result.items
         ]
         self.add(

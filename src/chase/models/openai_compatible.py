@@ -118,8 +118,10 @@ class OpenAICompatibleModel(Model[Any]):
     async def _post(self, body: bytes) -> _Answer:
         session = self._open_session()
         try:
-            # A redirect would send the key to another host, and a POST on as a GET.
-            async with session.post(self._url, data=body, allow_redirects=False, proxy=self._proxy) as response:
+            # A payload, since aiohttp would look for the kind of one that fits plain bytes. No redirects: one
+            # would send the key to another host, and a POST on as a GET.
+            payload = aiohttp.BytesPayload(body)
+            async with session.post(self._url, data=payload, allow_redirects=False, proxy=self._proxy) as response:
                 return _Answer(status=response.status, headers=response.headers, body=await response.read())
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             failure = self._failures.unreachable(_why(error))

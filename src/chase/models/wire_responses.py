@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pydantic_ai.messages import (
@@ -114,7 +114,7 @@ def _parts(message: Mapping[str, Json], turn: int, by_schema: bool) -> list[Mode
 def _text(content: Json) -> str:
     if isinstance(content, str):
         return content
-    if isinstance(content, Sequence):
+    if isinstance(content, list):
         texts = [item.get("text") for item in content if isinstance(item, dict)]
         return "".join(text for text in texts if isinstance(text, str))
     return ""

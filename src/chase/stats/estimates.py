@@ -1,11 +1,19 @@
-"""Estimates from rollout scores: averaged within task first, then across tasks."""
+"""Estimates from rollout scores: averaged within task first, then across tasks (the paper's `R̂`, `Ĝ`, `Δ̂`).
+
+Point values are exact rationals, because thresholds are compared with them: at 16 tasks and five rollouts an estimate
+of exactly 0.05 is common, and floating point would decide it by chance.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist, fmean
+from fractions import Fraction
+from statistics import NormalDist
+
+PerTask = Mapping[str, Fraction]
+"""Task → a number: a mean score, or a difference of mean scores."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,21 +29,38 @@ class Estimate:
     level: float
 
 
-def within_task_means(scores: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """Each task's mean over its rollouts. Unequal numbers of rollouts are refused: coverage must be the same."""
+class UnequalCoverage(ValueError):
+    """Two cells do not cover the same tasks with the same number of rollouts: they are not compared."""
+
+
+def within_task_means(scores: Mapping[str, Sequence[float]]) -> dict[str, Fraction]:
+    """Each task's mean over its rollouts, exactly. Unequal numbers of rollouts are refused."""
     counts = {len(values) for values in scores.values()}
     if len(counts) > 1 or 0 in counts:
-        raise ValueError(f"tasks have unequal numbers of rollouts: {sorted(counts)}")
-    return {task: fmean(values) for task, values in scores.items()}
+        raise UnequalCoverage(f"tasks have unequal numbers of rollouts: {sorted(counts)}")
+    return {task: sum(map(Fraction, values), Fraction(0)) / len(values) for task, values in scores.items()}
 
 
-def mean_estimate(per_task: Sequence[float], *, level: float = 0.95) -> Estimate:
-    """The mean over tasks, with a normal interval from the spread between tasks (the paper's \\hat R)."""
-    n = len(per_task)
-    if n == 0:
+def difference(left: PerTask, right: PerTask) -> dict[str, Fraction]:
+    """Left minus right, task by task. Unequal coverage is refused."""
+    if left.keys() != right.keys():
+        missing = sorted(left.keys() ^ right.keys())
+        raise UnequalCoverage(f"{len(missing)} tasks are in one cell only, e.g. {missing[0]}")
+    return {task: left[task] - right[task] for task in left}
+
+
+def mean(per_task: PerTask) -> Fraction:
+    """The exact mean over tasks."""
+    if not per_task:
         raise ValueError("no tasks to estimate from")
-    value = fmean(per_task)
-    variance = sum((x - value) ** 2 for x in per_task) / (n - 1) if n > 1 else 0.0
+    return sum(per_task.values(), Fraction(0)) / len(per_task)
+
+
+def estimate(per_task: PerTask, *, level: float = 0.95) -> Estimate:
+    """The mean over tasks, with a normal interval from the spread between tasks."""
+    value = mean(per_task)
+    n = len(per_task)
+    variance = sum(float(x - value) ** 2 for x in per_task.values()) / (n - 1) if n > 1 else 0.0
     se = math.sqrt(variance / n)
     radius = NormalDist().inv_cdf(0.5 + level / 2) * se
-    return Estimate(value=value, se=se, n=n, low=value - radius, high=value + radius, level=level)
+    return Estimate(value=float(value), se=se, n=n, low=float(value) - radius, high=float(value) + radius, level=level)

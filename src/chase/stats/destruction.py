@@ -1,0 +1,99 @@
+"""Gain `G_b`, gain destruction `Δ_b`, and over an archive `Γ` and `G_min`, from per-task means."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from chase.stats.estimates import Estimate, PerTask, UnequalCoverage, difference, mean
+
+
+def gain(harness: PerTask, initial: PerTask) -> dict[str, Fraction]:
+    """`Ĝ_b(H; H_0)` task by task: both under the same benchmark."""
+    return difference(harness, initial)
+
+
+def destruction(released_gain: PerTask, counterfactual_gain: PerTask) -> dict[str, Fraction]:
+    """`Δ̂_b(H; H_0) = Ĝ_rel − Ĝ_b` task by task."""
+    return difference(released_gain, counterfactual_gain)
+
+
+def within(value: Fraction, tolerance: str) -> bool:
+    """Whether a constraint `value ≤ ε` holds, decided exactly; the tolerance is a decimal in text."""
+    return value <= Fraction(tolerance)
+
+
+def reaches(value: Fraction, threshold: str) -> bool:
+    """Whether a confirmation `value ≥ η` holds, decided exactly."""
+    return value >= Fraction(threshold)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArchiveSummary:
+    """`Γ̂` and `Ĝ_min` over an archive that holds the released benchmark. `g_min + gamma = g_rel` exactly."""
+
+    g_rel: Fraction
+    gamma: Fraction
+    g_min: Fraction
+    worst: str
+    """The archive entry with the largest gain destruction."""
+
+
+def archive_summary(gains: Mapping[str, PerTask], *, released: str) -> ArchiveSummary:
+    """The summary over an archive, given each entry's per-task gain by name."""
+    if released not in gains:
+        raise ValueError(f"the archive has no entry '{released}': it always holds the released benchmark")
+    means = {name: mean(difference(per_task, _zero(gains[released]))) for name, per_task in gains.items()}
+    g_rel = means[released]
+    worst = min(means, key=lambda name: (means[name], name != released))
+    return ArchiveSummary(g_rel=g_rel, gamma=g_rel - means[worst], g_min=means[worst], worst=worst)
+
+
+def _zero(like: PerTask) -> dict[str, Fraction]:
+    return dict.fromkeys(like, Fraction(0))
+
+
+def excess_search_gain(search_gain: PerTask, test_gain: PerTask) -> Fraction:
+    """`Δ̂_TS`: the gain on the search tasks less the gain on held-out ones. The two sets share no task."""
+    if search_gain.keys() & test_gain.keys():
+        raise UnequalCoverage("search and test tasks overlap")
+    return mean(search_gain) - mean(test_gain)
+
+
+def log_odds_destruction(
+    cells: Sequence[PerTask], *, seed: int, level: float = 0.95, resamples: int = 2000
+) -> Estimate:
+    """`Δ` on the log-odds scale, a diagnostic: a gain that scales with the base rate has none.
+
+    `cells` are the per-task means of (H released, H_0 released, H counterfactual, H_0 counterfactual). The interval is
+    a seeded bootstrap over tasks.
+    """
+    tasks = sorted(cells[0])
+    if any(sorted(cell) != tasks for cell in cells):
+        raise UnequalCoverage("the four cells do not cover the same tasks")
+    columns = [[float(cell[task]) for task in tasks] for cell in cells]
+    value = _log_odds(columns)
+    draw = random.Random(seed)
+    draws = []
+    for _ in range(resamples):
+        chosen = draw.choices(range(len(tasks)), k=len(tasks))
+        draws.append(_log_odds([[column[i] for i in chosen] for column in columns]))
+    draws.sort()
+    spread = sum(draws) / resamples
+    se = math.sqrt(sum((x - spread) ** 2 for x in draws) / (resamples - 1))
+    low = draws[int((1 - level) / 2 * resamples)]
+    high = draws[min(resamples - 1, int((1 + level) / 2 * resamples))]
+    return Estimate(value=value, se=se, n=len(tasks), low=low, high=high, level=level)
+
+
+def _log_odds(columns: Sequence[Sequence[float]]) -> float:
+    """logit R_rel(H) − logit R_rel(H_0) − logit R_b(H) + logit R_b(H_0), smoothed by (k + ½)/(n + 1)."""
+    logits = []
+    for column in columns:
+        rate = (sum(column) + 0.5) / (len(column) + 1)
+        logits.append(math.log(rate / (1 - rate)))
+    released, initial, counterfactual, initial_counterfactual = logits
+    return released - initial - counterfactual + initial_counterfactual

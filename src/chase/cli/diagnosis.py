@@ -174,8 +174,7 @@ async def _model(given: ModelConfig) -> list[Check]:
     except SetupError as error:  # no key, a key that was refused, no SDK
         return _without(_failed("key", str(error)))
     except Exception as error:  # an SDK's own error too is an answer to the question asked
-        why = str(error) if isinstance(error, ChaseError) else f"the request failed: {error!r}."
-        return _without(_skipped("key", "not known: there was no answer."), _failed("answer", why))
+        return _without(_skipped("key", "not known: there was no answer."), _failed("answer", _why(error)))
     return [
         _key(config),
         _answer(reply),
@@ -190,6 +189,12 @@ async def _model(given: ModelConfig) -> list[Check]:
 async def _ask(config: ModelConfig, deadline: float) -> Reply:
     async with asyncio.timeout(MODEL_SECONDS), connect(config) as model:
         return await model.request(_MESSAGES, [_TOOL], seed=0, deadline=deadline)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return f"it gave no answer within {MODEL_SECONDS:g} s."
+    return str(error) if isinstance(error, ChaseError) else f"the request failed: {error!r}."
 
 
 def _without(*checks: Check) -> list[Check]:
@@ -248,7 +253,7 @@ async def _json_schema(reply: Reply, config: ModelConfig, deadline: float) -> Ch
     try:
         second = await _ask(replace(config, tool_mode="json-schema"), deadline)
     except (ChaseError, TimeoutError) as error:
-        return _failed(name, f"not available: {error}", needed=False)
+        return _failed(name, f"not available: {_why(error)}", needed=False)
     if _calls_tool(second.response.parts):
         return _ok(name, "a tool call came as JSON by schema too.", needed=False)
     return _failed(name, "no tool call came as JSON by schema; stay with native tool calls.", needed=False)

@@ -13,6 +13,9 @@ from chase.cli import bench, demo, doctor, firewall, harness, rollout, store, tr
 from chase.cli.output import printable
 from chase.core.errors import ChaseError
 
+MOST_CHARS = 500
+"""Of an unexpected error."""
+
 app = typer.Typer(
     name="chase",
     help="Is a harness's gain real, or a benchmark-wide shortcut?",
@@ -69,6 +72,8 @@ def main() -> None:
         if debug:
             traceback.print_exc()
         else:
-            typer.echo(f"chase: internal error: {error!r}. Run again with --debug to see where.", err=True)
+            typer.echo(
+                f"chase: internal error: {repr(error)[:MOST_CHARS]}. Run again with --debug to see where.", err=True
+            )
         code = 1
     sys.exit(code if isinstance(code, int) else 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -16,10 +17,17 @@ from rich.table import Table
 
 from chase.core.errors import UserError
 
+_BEYOND_ASCII = re.compile(r"[^\n -~]")
+
 
 def emit_json(schema: str, payload: Mapping[str, Any]) -> None:
-    """One JSON object on stdout, with its schema's name."""
-    typer.echo(json.dumps({"schema": schema, **payload}, ensure_ascii=False, indent=2))
+    """One JSON object on stdout, with its schema's name. Characters that could steer a terminal are escaped."""
+    text = json.dumps({"schema": schema, **payload}, ensure_ascii=False, indent=2)
+    typer.echo(_BEYOND_ASCII.sub(lambda found: _escaped(found[0]), text))
+
+
+def _escaped(char: str) -> str:
+    return char if char.isprintable() else json.dumps(char)[1:-1]
 
 
 def printable(text: str) -> str:

@@ -180,7 +180,7 @@ def _hook(event: Mapping[str, Any]) -> Iterator[str]:
         if event.get("detail"):
             yield event["detail"]
     else:
-        yield f"hook {event['hook']} returned {_brief(event['value'])}"
+        yield f"hook {event['hook']} returned {json.dumps(event['value'], ensure_ascii=False)}"
 
 
 def _given(event: Mapping[str, Any]) -> Iterator[str]:

@@ -1,0 +1,37 @@
+"""Fixtures that several folders share. Benchmarks are built once in each process and are never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from chase.benchmarks.catalogue import open_benchmark
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
+
+OTHER_FEATURES = "digits+folder+listing+title+casing"
+
+settings.register_profile("chase", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("chase")
+
+open_once: Callable[[str], SynLedger] = cache(open_benchmark)
+
+
+@pytest.fixture(scope="session")
+def ledger() -> SynLedger:
+    """Syn-Ledger with the paper's features planted."""
+    return open_once("syn-ledger@7")
+
+
+@pytest.fixture(scope="session")
+def other_ledger() -> SynLedger:
+    """Syn-Ledger with five other features planted."""
+    return open_once(f"syn-ledger@7:{OTHER_FEATURES}")
+
+
+@pytest.fixture(scope="session")
+def another_seed() -> SynLedger:
+    """A second Syn-Ledger with the paper's features planted."""
+    return open_once("syn-ledger@3")

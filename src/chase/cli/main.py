@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from chase import __version__
-from chase.cli import bench, demo, doctor, firewall, harness, rollout, store, trace
+from chase.cli import archive, bench, demo, doctor, firewall, harness, rollout, store, trace
 from chase.cli.output import printable
 from chase.core.errors import ChaseError
 
@@ -26,6 +26,7 @@ app = typer.Typer(
 app.add_typer(bench.app, name="bench", help="Look at benchmarks: list, show, validate, stats, export.")
 app.add_typer(harness.app, name="harness")
 app.add_typer(firewall.app, name="firewall")
+app.add_typer(archive.app, name="archive")
 app.add_typer(store.app, name="store")
 app.add_typer(trace.app, name="trace")
 app.command("rollout")(rollout.rollout)

@@ -111,7 +111,7 @@ class BenchmarkConformance:
     def test_views_are_deterministic(self, benchmark: AnyBenchmark) -> None:
         again = self.rebuild(benchmark)
         assert again.content_hash == benchmark.content_hash
-        for task in self.some_tasks(benchmark):
+        for task in self.some_tasks(benchmark)[:4]:
             for variant in benchmark.variants():
                 seen = benchmark.view(task, benchmark.variant(variant))
                 assert seen == benchmark.view(task, benchmark.variant(variant))

@@ -10,7 +10,7 @@ import typer
 from chase.benchmarks.catalogue import open_benchmark
 from chase.benchmarks.syn_ledger.firewall import parse_ledger_proposal, subject_of
 from chase.benchmarks.syn_ledger.world import lift
-from chase.cli.output import emit_json, steps
+from chase.cli.output import emit_json, printable, steps
 from chase.core.errors import IntegrityError
 from chase.protocol.archive import read_archive
 from chase.protocol.archive import replay as replay_archive
@@ -34,7 +34,8 @@ def show(file: File, as_json: AsJson = False) -> None:
     typer.echo(f"{archive.benchmark}: the released benchmark and {len(archive.entries)} confirmed counterfactuals")
     for entry in archive.entries:
         transformation = parse_ledger_proposal(entry.transformation).transformation
-        typer.echo(f"{entry.name}  round {entry.round}  {transformation.describe()}  [{entry.hash[:12]}]")
+        line = f"{entry.name}  round {entry.round}  {transformation.describe()}  [{entry.hash[:12]}]"
+        typer.echo(printable(line))
     return None
 
 
@@ -56,6 +57,7 @@ def replay(file: File, as_json: AsJson = False) -> None:
         emit_json("chase.archive.replay/1", {"benchmark": archive.benchmark, "entries": rows, "passed": not failed})
     else:
         for r in replays:
-            typer.echo(f"{'FAIL' if r.problems else 'ok  '} {r.name} {'; '.join(r.problems)}".rstrip())
+            line = f"{'FAIL' if r.problems else 'ok  '} {r.name} {'; '.join(r.problems)}"
+            typer.echo(printable(line.rstrip()))
     if failed:
         raise IntegrityError(f"{file}: {failed[0].name} is not as it was archived: {failed[0].problems[0]}.")

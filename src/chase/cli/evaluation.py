@@ -14,7 +14,9 @@ import typer
 
 from chase.benchmarks.catalogue import open_benchmark
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.cli.output import emit_json
+from chase.benchmarks.syn_ledger.firewall import parse_ledger_proposal
+from chase.cli.harness import checked_hooks
+from chase.cli.output import emit_json, printable
 from chase.cli.progress import RolloutProgress
 from chase.cli.settings import integer, locate, model_config, require, text
 from chase.core.errors import UserError, choose
@@ -64,7 +66,8 @@ class Evaluation:
             for index in range(self.rollouts)
         ]
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self, fingerprint: str) -> dict[str, Any]:
+        """What is evaluated; `fingerprint` is that of the connected model, an in-process model's version included."""
         return {
             "command": "rollout",
             "benchmark": self.benchmark.name,
@@ -72,7 +75,7 @@ class Evaluation:
             "transformation": self.transformation.hash,
             "harness": self.harness.hash,
             "model": self.model.name,
-            "model_fingerprint": self.model.fingerprint,
+            "model_fingerprint": fingerprint,
             "split": self.split,
             "tasks": len(self.tasks),
             "rollouts": self.rollouts,
@@ -96,8 +99,8 @@ def evaluate(settings: dict[str, Any], file: dict[str, Any], wishes: Wishes) -> 
     if evaluation.split == "cert" and not (wishes.unseal or "").strip():
         raise UserError("split=cert is sealed: give --unseal REASON. The reason stays in the record.")
     started = time.monotonic()
-    run, scored = asyncio.run(_evaluate(evaluation, wishes))
-    payload = _payload(run, evaluation, scored, list(wishes.exclude), time.monotonic() - started)
+    config, scored = asyncio.run(_evaluate(evaluation, wishes))
+    payload = {**config, **_results(evaluation, scored), "wall_seconds": time.monotonic() - started}
     if wishes.as_json:
         emit_json("chase.rollout/1", payload)
     else:
@@ -111,8 +114,10 @@ def _evaluation(settings: dict[str, Any], file: dict[str, Any], exclude: list[st
         text(settings, "base_url")
     benchmark = open_benchmark(text(settings, "benchmark"))
     split = choose("split", text(settings, "split"), benchmark.roles)
-    harness = load_harness(Path(text(settings, "harness")))
-    check_for_benchmark(harness, benchmark)
+    folder = Path(text(settings, "harness"))
+    harness = load_harness(folder)
+    check_for_benchmark(harness, benchmark, where=str(folder))
+    checked_hooks(harness, folder)
     for task in exclude:
         benchmark.task(task)
     tasks = tuple(task for task in benchmark.tasks(split) if task not in exclude)
@@ -123,7 +128,7 @@ def _evaluation(settings: dict[str, Any], file: dict[str, Any], exclude: list[st
     return Evaluation(
         benchmark=benchmark,
         variant=text(settings, "variant"),
-        transformation=benchmark.variant(settings["variant"]),
+        transformation=_transformation(benchmark, settings["variant"]),
         harness=harness,
         model=model_config(text(settings, "model"), file, base_url=settings["base_url"]),
         split=split,
@@ -134,31 +139,43 @@ def _evaluation(settings: dict[str, Any], file: dict[str, Any], exclude: list[st
     )
 
 
-def _open_run(store: Store, evaluation: Evaluation, exclude: list[str], unseal: str | None) -> str:
+def _transformation(benchmark: SynLedger, variant: str) -> Transformation[Any]:
+    """The variant of a name, or the transformation in a JSON file."""
+    if not variant.endswith(".json"):
+        return benchmark.variant(variant)
+    try:
+        form = Path(variant).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"variant={variant} cannot be read: {error}.") from None
+    return parse_ledger_proposal(form).transformation
+
+
+def _open_run(store: Store, config: dict[str, Any], unseal: str | None) -> str:
     """The run's id: the same for the same evaluation, so that a rerun goes on where the last one stopped."""
-    config = {**evaluation.describe(), "excluded": sorted(exclude)}
     run = f"rollout-{digest(config)[:12]}"
     if all(known.id != run for known in store.runs()):
         store.create_run(run, config)
     else:
         store.set_run_status(run, "running")
-    if evaluation.split == "cert":
-        store.record_seal(run, {"harness": evaluation.harness.hash}, reason=unseal or "")
+    if config["split"] == "cert":
+        store.record_seal(run, {"harness": config["harness"]}, reason=unseal or "")
     return run
 
 
-async def _evaluate(evaluation: Evaluation, wishes: Wishes) -> tuple[str, list[Scored]]:
+async def _evaluate(evaluation: Evaluation, wishes: Wishes) -> tuple[dict[str, Any], list[Scored]]:
+    """What was evaluated, with its run, and the results."""
     # The model first: without its key no run is begun and no seal is opened.
     async with connect(evaluation.model) as model:
+        config = {**evaluation.describe(model.fingerprint), "excluded": sorted(wishes.exclude)}
         with Store.open(locate(wishes.workspace), write=True) as store:
-            run = _open_run(store, evaluation, list(wishes.exclude), wishes.unseal)
+            run = _open_run(store, config, wishes.unseal)
             try:
                 scored = await _run(store, run, evaluation, model)
             except RunPaused:
                 store.set_run_status(run, "paused")
                 raise
             store.set_run_status(run, "finished")
-    return run, scored
+    return {**config, "run": run}, scored
 
 
 async def _run(store: Store, run: str, evaluation: Evaluation, model: ChatModel) -> list[Scored]:
@@ -178,9 +195,7 @@ async def _run(store: Store, run: str, evaluation: Evaluation, model: ChatModel)
         progress.close()
 
 
-def _payload(
-    run: str, evaluation: Evaluation, scored: Sequence[Scored], exclude: list[str], wall_seconds: float
-) -> dict[str, Any]:
+def _results(evaluation: Evaluation, scored: Sequence[Scored]) -> dict[str, Any]:
     scores: dict[str, list[float]] = defaultdict(list)
     for result in scored:
         scores[result.task].append(result.outcome.score or 0.0)
@@ -192,17 +207,13 @@ def _payload(
     if evaluation.model.provider == "sim":
         warnings.append("simulated reader: these scores are of an embedded simulator, not of a language model")
     return {
-        **evaluation.describe(),
-        "run": run,
         "score": asdict(estimate(per_task)),
         "per_task": {task: float(value) for task, value in per_task.items()},
         "failures": dict(Counter(r.outcome.reason for r in scored if r.outcome.reason != "answered")),
-        "excluded": sorted(exclude),
         "usage": asdict(usage),
         "spent": asdict(spent),
         "executed": sum(not result.reused for result in scored),
         "reused": sum(result.reused for result in scored),
-        "wall_seconds": wall_seconds,
         "served_models": served,
         "warnings": warnings,
     }
@@ -227,4 +238,4 @@ def _print(payload: dict[str, Any], evaluation: Evaluation) -> None:
     reasons = ", ".join(f"{reason} {count}" for reason, count in payload["failures"].items()) or "none"
     typer.echo(f"rollouts without an answer: {reasons}")
     for warning in payload["warnings"]:
-        typer.echo(f"note: {warning}")
+        typer.echo(printable(f"note: {warning}"))

@@ -61,7 +61,7 @@ def check(
     harness = load_harness(folder)
     opened = open_benchmark(benchmark or _own_benchmark(harness, folder))
     check_for_benchmark(harness, opened, where=str(folder))
-    hooks = _checked_hooks(harness, folder)
+    hooks = checked_hooks(harness, folder)
     components = list(_components(harness))
     if as_json:
         payload = {"folder": str(folder), "hash": harness.hash, "benchmark": opened.name}
@@ -85,7 +85,7 @@ def _own_benchmark(harness: Harness, folder: Path) -> str:
         raise UserError(f"benchmark in {folder}/harness.toml: {refusal}") from None
 
 
-def _checked_hooks(harness: Harness, folder: Path) -> list[str]:
+def checked_hooks(harness: Harness, folder: Path) -> list[str]:
     """The hooks that control.py defines, after the sandbox has checked it."""
     if harness.control_source is None:
         return []

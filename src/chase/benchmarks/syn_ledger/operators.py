@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from chase.benchmarks.syn_ledger import vocabulary as words
 from chase.benchmarks.syn_ledger.features import HALF, Change
@@ -74,6 +74,13 @@ class OnAspect(Arguments):
 class Equalise(Arguments):
     aspect: AspectName
     to: Literal["low", "high"] = "low"
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        """A neutral order has no level: both ways to write it are one."""
+        if self.aspect in ("rank", "listing"):
+            object.__setattr__(self, "to", "low")
+        return self
 
 
 class Reencode(Arguments):

@@ -48,12 +48,8 @@ def run(request: dict[str, Any]) -> None:
     """In the child: the command, with its output in files. Ends by SystemExit, as the program does."""
     folder = Path(request["folder"])
     os.setpgid(0, 0)
-    for stream, name, flags in (
-        (0, os.devnull, os.O_RDONLY),
-        (1, folder / "stdout", None),
-        (2, folder / "stderr", None),
-    ):
-        target = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC if flags is None else flags, 0o644)
+    for stream, path in enumerate((Path(os.devnull), folder / "stdout", folder / "stderr")):
+        target = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
         os.dup2(target, stream)
         os.close(target)
     if request.get("most_file_bytes"):

@@ -104,6 +104,15 @@ def test_more_rollouts_or_another_variant_pay_for_the_difference_only(chase: Com
     assert seeded["executed"] == 16
 
 
+def test_another_setting_of_the_model_is_another_run(chase: Commands) -> None:
+    plain = chase.json(*sim())
+    config = write_config('[models."sim:reader"]\nsettings = {read_on = 1.0}\n')
+    studied = chase.json(*sim("--config", config))
+    assert studied["executed"] == 16
+    assert studied["model_fingerprint"] != plain["model_fingerprint"]
+    assert studied["run"] != plain["run"]
+
+
 def test_rollouts_default_to_the_benchmarks(chase: Commands) -> None:
     command = [argument for argument in sim() if argument not in ("--rollouts", 1)]
     assert chase.json(*command)["rollouts"] == open_once("syn-ledger@7").defaults.rollouts["conf1"]
@@ -236,8 +245,10 @@ def test_model_and_harness_are_asked_for(chase: Commands) -> None:
         ("harness.toml", 'benchmark = "syn-ledger"\nretrieval.results = 13\n', "retrieval.results=13"),
         ("harness.toml", 'benchmark = "syn-ledger"\nretrival.results = 3\n', "retrival"),
         ("harness.toml", "benchmark = \n", "harness.toml is not valid TOML"),
-        ("harness.toml", 'benchmark = "syn-ledger"\nanswer = "text"\n', "answer='text'"),
+        ("harness.toml", 'benchmark = "syn-ledger"\nanswer = "text"\n', "answer='text' in h0/harness.toml"),
         ("notes.txt", "mine", "does not belong in a harness"),
+        ("control.py", "def should_stop(state: State) -> bool:\n    return 'yes'\n", "h0/control.py, line 2"),
+        ("control.py", "def stop(state):\n    return True\n", "it defines no hook"),
     ],
 )
 def test_a_malformed_harness_is_refused_before_anything_runs(

@@ -138,7 +138,6 @@ class _Echo(LedgerEnvironment):
     [
         (_Generous, suite.test_budgets_bound_every_group_and_the_total),
         (_Forgetful, suite.test_budgets_bound_every_group_and_the_total),
-        (_Forgetful, suite.test_rubbish_calls_never_raise_and_are_counted),
         (_Fragile, suite.test_rubbish_calls_never_raise_and_are_counted),
         (_Echo, suite.test_rubbish_calls_never_raise_and_are_counted),
     ],

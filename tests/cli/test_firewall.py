@@ -1,0 +1,121 @@
+"""`chase firewall` and `chase archive` as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.canonical import LedgerSubject
+from chase.benchmarks.syn_ledger.firewall import parse_ledger_proposal, subject_of
+from chase.benchmarks.syn_ledger.world import lift
+from chase.protocol.archive import Archive, views_digest
+from chase.protocol.firewall import examine
+from tests.cli.commands import Commands, checked
+from tests.conftest import open_once
+
+SHIFT = {"benchmark": "syn-ledger", "operators": [{"name": "shift", "arguments": {"by": 3}}]}
+
+
+def few_tasks(benchmark: SynLedger) -> LedgerSubject:
+    """A subject with eight check tasks: what these tests look at is the command."""
+    subject = subject_of(benchmark)
+    subject.check_tasks = subject.check_tasks[:8]
+    return subject
+
+
+@pytest.fixture
+def chase(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
+    for module in ("chase.cli.firewall", "chase.cli.archive"):
+        monkeypatch.setattr(f"{module}.open_benchmark", open_once)
+        monkeypatch.setattr(f"{module}.subject_of", few_tasks)
+    return Commands(monkeypatch, capsys)
+
+
+def written(path: Path, form: Any) -> Path:
+    path.write_text(form if isinstance(form, str) else json.dumps(form))
+    return path
+
+
+def test_a_valid_transformation_passes_all_seven_checks(chase: Commands, tmp_path: Path) -> None:
+    payload = chase.json("firewall", "check", written(tmp_path / "t.json", SHIFT), "--benchmark", "syn-ledger@7")
+    assert payload["valid"] is True
+    assert payload["excluded"] is None
+    assert all(check["passed"] for check in payload["checks"])
+    text = chase("firewall", "check", tmp_path / "t.json", "--benchmark", "syn-ledger@7")
+    assert "shift (by 3)" in text.out
+    assert "valid, 8 tasks" in text.out
+
+
+def test_an_undeclared_change_ends_with_code_6_and_the_checks_name(chase: Commands, tmp_path: Path) -> None:
+    file = written(tmp_path / "t.json", {**SHIFT, "declared": ["rank"]})
+    finished = chase("firewall", "check", file, "--benchmark", "syn-ledger@7", "--json")
+    assert finished.code == 6
+    assert "failed declared-changes" in finished.sentence
+    assert checked(finished.out)["valid"] is False
+
+
+def test_an_inactive_transformation_is_valid_and_said_to_be_inactive(chase: Commands, tmp_path: Path) -> None:
+    file = written(tmp_path / "t.json", {"benchmark": "syn-ledger", "operators": []})
+    assert chase.json("firewall", "check", file, "--benchmark", "syn-ledger@7")["excluded"] == "inactive"
+
+
+@pytest.mark.parametrize(
+    ("form", "sentence"),
+    [
+        ("{", "not valid JSON"),
+        ({"benchmark": "syn-ledger", "operators": [{"name": "eval"}]}, "unknown operator 'eval'"),
+        ({"benchmark": "officeqa", "operators": []}, "for benchmark 'officeqa'"),
+    ],
+)
+def test_what_cannot_be_parsed_ends_with_code_2_and_one_sentence(
+    form: Any, sentence: str, chase: Commands, tmp_path: Path
+) -> None:
+    finished = chase("firewall", "check", written(tmp_path / "t.json", form), "--benchmark", "syn-ledger@7")
+    assert finished.code == 2
+    assert sentence in finished.sentence
+    assert finished.out == ""
+
+
+def test_a_missing_file_ends_with_code_2(chase: Commands, tmp_path: Path) -> None:
+    finished = chase("firewall", "check", tmp_path / "none.json", "--benchmark", "syn-ledger@7")
+    assert finished.code == 2
+    assert "cannot be read" in finished.sentence
+
+
+def test_operators_are_listed_with_their_arguments(chase: Commands) -> None:
+    payload = chase.json("firewall", "operators")
+    assert {"permute", "reverse", "equalise", "re-encode", "re-layout", "re-order", "shift"} <= {
+        operator["name"] for operator in payload["operators"]
+    }
+    assert "aspect: name" in chase("firewall", "operators").out
+
+
+def test_the_self_test_reports_every_control(chase: Commands) -> None:
+    payload = chase.json("firewall", "selftest", "syn-ledger@7")
+    assert payload["passed"] is True
+    assert len(payload["controls"]) > 40
+
+
+def test_an_archive_is_shown_and_replayed(chase: Commands, ledger: SynLedger, tmp_path: Path) -> None:
+    subject = few_tasks(ledger)
+    proposal = lift(parse_ledger_proposal(SHIFT))
+    archive = Archive(benchmark=ledger.name, content_hash=ledger.content_hash).with_entry(
+        proposal,
+        round=1,
+        views=views_digest(proposal, subject),
+        firewall=examine(proposal, subject),
+        discovery={},
+        confirmation={},
+    )
+    file = written(tmp_path / "archive.json", archive.to_json())
+    assert [e["name"] for e in chase.json("archive", "show", file)["entries"]] == ["b1"]
+    assert "b1  round 1  shift (by 3)" in chase("archive", "show", file).out
+    assert chase.json("archive", "replay", file)["passed"] is True
+    damaged = written(tmp_path / "damaged.json", archive.to_json().replace('"by": 3', '"by": 2'))
+    finished = chase("archive", "replay", damaged)
+    assert finished.code == 6
+    assert "changed" in finished.sentence

@@ -375,10 +375,15 @@ def test_the_demo_runs_twice_on_the_default_benchmark(chase: Run, tmp_path: Path
         assert "favorable for 364/416 evidence documents as released, 208/416 neutralised" in ended.out
         assert ended.out.rstrip().endswith(f"{out}/")
         assert "validating" in ended.err
-        assert {path.name for path in out.iterdir()} == {".chase-demo", "stats.json", "released", "neutral"}
+        written = {".chase", ".chase-demo", "H0", "stats.json", "scores.json", "released", "neutral"}
+        assert {path.name for path in out.iterdir()} == written
         assert json.loads((out / "stats.json").read_text())["benchmark"] == "syn-ledger"
-        (out / "released" / "tasks.jsonl").write_text("spoiled")
-    assert sum(1 for _ in (out / "neutral" / "documents").iterdir()) == 320
+        scores = json.loads((out / "scores.json").read_text())
+        assert scores["neutral"]["score"]["value"] < scores["released"]["score"]["value"]
+        assert "simulated reader" in ended.out
+        (out / "scores.json").write_text("spoiled")
+    for variant in ("released", "neutral"):
+        assert sum(path.is_file() for path in (out / variant).rglob("*")) == 12
 
 
 def test_the_demo_refuses_a_foreign_folder(chase: Run, tmp_path: Path) -> None:

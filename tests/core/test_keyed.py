@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from itertools import pairwise
@@ -31,7 +32,7 @@ print(opaque_id("task", 7, 0), uniform("a", 1), rng("b").random(), digest([1])[:
 
 @pytest.mark.parametrize("hash_seed", ["1", "2"])
 def test_draws_are_the_same_in_every_process(hash_seed: str) -> None:
-    command, environment = [sys.executable, "-c", PRINT], {"PYTHONHASHSEED": hash_seed}
+    command, environment = [sys.executable, "-c", PRINT], {**os.environ, "PYTHONHASHSEED": hash_seed}
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
     assert ended.stdout.split() == PINNED
 

@@ -10,21 +10,22 @@ from typing import Annotated
 import typer
 
 from chase.benchmarks.catalogue import open_benchmark
-from chase.benchmarks.syn_ledger.export import export_benchmark
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.statistics import statistics
 from chase.cli.bench import run_validation
-from chase.cli.output import new_folder, steps
+from chase.cli.output import new_folder
 from chase.core.errors import IntegrityError, UserError
 
 MARK = ".chase-demo"
 """A folder with this file was written by the demo and may be written anew."""
+VARIANTS = ("released", "neutral")
 
 
 def demo(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the result goes.")] = Path("demo"),
     name: Annotated[str, typer.Option("--benchmark", metavar="B")] = "syn-ledger",
 ) -> None:
-    """Build and verify Syn-Ledger, show one task under the released and the neutral protocol, write it all down."""
+    """Verify Syn-Ledger, show a task under two protocols, and score the initial harness under both (simulated)."""
     _check_ours(out)
     benchmark = open_benchmark(name)
     folder = _fresh(out)
@@ -35,6 +36,13 @@ def demo(
     typer.echo(
         f"{name}: {len(benchmark.tasks())} tasks, {len(results)} checks passed, {len(benchmark.variants())} variants"
     )
+    _show_counts(benchmark, folder)
+    _show_task(benchmark, folder)
+    _show_scores(benchmark, folder)
+    typer.echo(f"\nCounts, the task's files, the harness, scores and every trace (`chase trace list`): {folder}/")
+
+
+def _show_counts(benchmark: SynLedger, folder: Path) -> None:
     counts = statistics(benchmark)
     (folder / "stats.json").write_text(json.dumps(counts, indent=2))
     for feature, levels in counts["splits"]["cert"]["features"].items():
@@ -43,17 +51,50 @@ def demo(
             f"  {feature:<14} favorable for {released['favorable']}/{released['total']} evidence documents as "
             f"released, {neutral['favorable']}/{neutral['total']} neutralised"
         )
+
+
+def _show_task(benchmark: SynLedger, folder: Path) -> None:
+    """One task's tree under both protocols; its files are written down."""
     task = benchmark.tasks("evo")[0]
     typer.echo(f"\nOne task, two protocols (evidence marked *): {benchmark.task(task).question}")
-    for variant in ("released", "neutral"):
+    for variant in VARIANTS:
         typer.echo(f"  {variant}")
         for file in benchmark.view(task, benchmark.variant(variant)).files:
             typer.echo(f"    {'*' if file.id in benchmark.task(task).evidence else ' '} {file.path}")
-        target = folder / variant
-        target.mkdir()
-        with steps(f"exporting {variant}") as progress:
-            export_benchmark(benchmark, benchmark.variant(variant), target, progress)
-    typer.echo(f"\nThe whole benchmark, as released and neutralised, with its counts: {folder}/")
+            path = folder / variant / file.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.text.encode())
+
+
+def _show_scores(benchmark: SynLedger, folder: Path) -> None:
+    """The initial harness with the simulated reader on the evolution tasks, under both protocols."""
+    # Models and engine take a second to import: only who runs them waits for them.
+    from chase.cli.evaluation import Evaluation, Wishes, run_evaluation
+    from chase.harness.folder import save_harness
+    from chase.harness.spec import initial_harness
+    from chase.models.config import ModelConfig
+
+    harness = initial_harness(benchmark.name)
+    save_harness(harness, folder / "H0")
+    typer.echo("\nThe initial harness H_0 with the simulated reader, two rollouts of each evolution task:")
+    scores = {}
+    for variant in VARIANTS:
+        evaluation = Evaluation(
+            benchmark=benchmark,
+            variant=variant,
+            transformation=benchmark.variant(variant),
+            harness=harness,
+            model=ModelConfig(name="sim:reader"),
+            split="evo",
+            tasks=tuple(benchmark.tasks("evo")),
+            rollouts=benchmark.defaults.rollouts["evo"],
+            seed=0,
+            concurrency=64,
+        )
+        scores[variant] = run_evaluation(evaluation, Wishes(exclude=(), unseal=None, workspace=folder, as_json=False))
+        score = scores[variant]["score"]
+        typer.echo(f"  {variant:<9} {100 * score['value']:.1f} % ± {100 * score['se']:.1f} (n = {score['n']} tasks)")
+    (folder / "scores.json").write_text(json.dumps(scores, indent=2))
 
 
 def _check_ours(out: Path) -> None:

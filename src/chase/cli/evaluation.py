@@ -98,13 +98,18 @@ def evaluate(settings: dict[str, Any], file: dict[str, Any], wishes: Wishes) -> 
     evaluation = _evaluation(settings, file, list(wishes.exclude))
     if evaluation.split == "cert" and not (wishes.unseal or "").strip():
         raise UserError("split=cert is sealed: give --unseal REASON. The reason stays in the record.")
-    started = time.monotonic()
-    config, scored = asyncio.run(_evaluate(evaluation, wishes))
-    payload = {**config, **_results(evaluation, scored), "wall_seconds": time.monotonic() - started}
+    payload = run_evaluation(evaluation, wishes)
     if wishes.as_json:
         emit_json("chase.rollout/1", payload)
     else:
         _print(payload, evaluation)
+
+
+def run_evaluation(evaluation: Evaluation, wishes: Wishes) -> dict[str, Any]:
+    """The evaluation's results as `chase rollout --json` has them, with progress on stderr."""
+    started = time.monotonic()
+    config, scored = asyncio.run(_evaluate(evaluation, wishes))
+    return {**config, **_results(evaluation, scored), "wall_seconds": time.monotonic() - started}
 
 
 def _evaluation(settings: dict[str, Any], file: dict[str, Any], exclude: list[str]) -> Evaluation:

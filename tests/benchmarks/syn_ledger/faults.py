@@ -116,6 +116,12 @@ def second_solution(made: GeneratedTask) -> GeneratedTask:
     return with_record(made, distractor.id, distractor.block[0], replace(record, amount=record.amount + 200))
 
 
+def copied_evidence(made: GeneratedTask) -> GeneratedTask:
+    """A distractor holds a copy of a required record: without the evidence document the answer is still there."""
+    distractor = distractors(made.task)[0]
+    return with_record(made, distractor.id, distractor.block[0], satisfying_record(made.task))
+
+
 def unnecessary_evidence(made: GeneratedTask) -> GeneratedTask:
     """Everything needed is in the first evidence document; the second keeps an irrelevant record."""
     first, second = (document_of(made.task, identifier) for identifier in made.task.evidence)

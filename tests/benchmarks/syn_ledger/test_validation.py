@@ -105,6 +105,7 @@ def test_the_hash_follows_what_a_rollout_could_depend_on(ledger: SynLedger, task
         (faults.wrong_answer, ["answer-from-records", "answer-from-renderings", "families"]),
         (faults.second_solution, ["unique-solution", "answer-from-records", "answer-from-renderings"]),
         (faults.unnecessary_evidence, ["evidence-necessary", "unique-solution"]),
+        (faults.copied_evidence, ["evidence-necessary", "unique-solution"]),
         (faults.path_that_leaks, ["answer-not-visible"]),
         (faults.metadata_that_leaks, ["answer-not-visible"]),
         (faults.unbalanced_level, ["balance-neutral", "balance-released"]),

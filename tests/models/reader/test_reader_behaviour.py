@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import inspect
 import json
 import re
@@ -13,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pydantic_ai.messages import ModelMessagesTypeAdapter
+from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelRequest, TextPart, UserPromptPart
 from tests.engine.rollouts import make_job, roll
 from tests.models.reader.reading import H0, Deed, mean_score, read, told
 
@@ -29,8 +30,9 @@ from chase.core.values import Shown
 from chase.harness.spec import Activation, Guidance, Harness
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
+from chase.models.reader import directives
 from chase.models.reader.directives import Directives, read_directives
-from chase.models.reader.mind import Mind, Parameters, _ranks
+from chase.models.reader.mind import Mind, Parameters, _ranks, _untidiness
 from chase.models.reader.model import _respond, load_parameters
 from chase.models.reader.reading import read_result
 from chase.testing.scripted import Request, Step, scripted
@@ -76,7 +78,7 @@ def test_no_text_in_its_code_is_a_features_or_an_observables_name() -> None:
         documentation = {
             id(node.value)
             for parent in ast.walk(tree)
-            for node in getattr(parent, "body", [])
+            for node in ast.iter_child_nodes(parent)
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         }
         for node in ast.walk(tree):
@@ -85,12 +87,30 @@ def test_no_text_in_its_code_is_a_features_or_an_observables_name() -> None:
                 assert not any(name in node.value for name in OBSERVABLES if "-" in name), (path.name, node.value)
 
 
-def test_its_taste_treats_all_observables_alike(ledger: SynLedger, other_ledger: SynLedger) -> None:
-    """So it is drawn to what is planted, whatever that is: also where five other features are."""
+ONE_APART = {
+    "listing-position": ({"listing": 0}, {"listing": 1}),
+    "hit-position": ({"hit": 0}, {"hit": 1}),
+    "path-depth": ({"path": "x/a.md"}, {"path": "x/y/a.md"}),
+    "name-digits": ({"path": "abc.md"}, {"path": "ab1.md"}),
+    "extension-length": ({"path": "a.md"}, {"path": "a.text"}),
+    "folder-initial": ({"path": "ab/a.md"}, {"path": "bb/a.md"}),
+}
+"""Two ways to show a document that differ in this observable alone."""
+
+
+@pytest.mark.parametrize("name", ONE_APART)
+def test_its_taste_weighs_every_observable_alike(name: str) -> None:
+    first, second = ONE_APART[name]
+    shown = [Shown(**{"id": "bb", "path": "a.md", **first}), Shown(**{"id": "bab", "path": "a.md", **second})]
+    assert [key for key, value in OBSERVABLES.items() if value(shown[0]) != value(shown[1])] == [name]
+    assert _untidiness(tuple(shown), (), 1.0) == {"bb": 0.0, "bab": 1.0}
+
+
+def test_it_falls_for_other_planted_features_too(ledger: SynLedger, other_ledger: SynLedger) -> None:
     for benchmark in (ledger, other_ledger):
-        tasks = benchmark.tasks("evo")
+        tasks = [task for role in benchmark.roles if role != "cert" for task in benchmark.tasks(role)]
         released, neutral = (mean_score(read(benchmark, tasks, variant=name)) for name in ("released", "neutral"))
-        assert released > neutral + 0.1, (benchmark.name, released, neutral)
+        assert released > neutral, benchmark.name
 
 
 def test_the_same_history_gets_the_same_reply_in_any_process(ledger: SynLedger, tmp_path: Path) -> None:
@@ -100,8 +120,6 @@ def test_the_same_history_gets_the_same_reply_in_any_process(ledger: SynLedger, 
         response = _respond(list(request.messages), list(request.tools), load_parameters(), request.seed or 0)
         replies.append((request, repr(response.parts[0])))
         return response
-
-    import asyncio
 
     for task in ledger.tasks("evo")[:2]:
         asyncio.run(roll(make_job(ledger, H0, task=task), scripted(reader)))
@@ -136,8 +154,6 @@ def test_it_keeps_within_the_calls_that_the_tools_say_there_are(ledger: SynLedge
 
 
 def test_a_question_it_does_not_know_is_answered_so() -> None:
-    from pydantic_ai.messages import ModelRequest, TextPart, UserPromptPart
-
     response = _respond([ModelRequest(parts=[UserPromptPart("What is love?")])], [], load_parameters(), 0)
     assert isinstance(response.parts[0], TextPart)
     assert response.parts[0].content == "I do not understand the question."
@@ -232,8 +248,6 @@ def test_the_vocabulary_is_what_the_table_says() -> None:
 
 
 def test_every_row_of_the_documented_table_is_recognised() -> None:
-    from chase.models.reader import directives
-
     rows = re.findall(r"^\| (`.+?) \|", directives.__doc__ or "", re.MULTILINE)
     assert len(rows) == 10
     for row in rows:
@@ -322,7 +336,8 @@ def test_a_preference_decides_what_is_opened_first(ledger: SynLedger, tasks: lis
         lengths = []
         # Nothing is found, so nothing but taste decides.
         harness = told(f"Prefer files with {side} name-length.")
-        for deed in read(ledger, tasks, harness, overlook=1.0, taste_noise=0.0, read_on=0.0, directive_weight=1000.0):
+        nothing_else = {"overlook": 1.0, "lenience": 0.0, "taste_noise": 0.0, "read_on": 0.0}
+        for deed in read(ledger, tasks, harness, directive_weight=1000.0, **nothing_else):
             paths = {file.id: file.path for file in ledger.view(deed.task, ledger.variant("released")).files}
             lengths.append([length(Shown(id=each, path=paths[each])) or 0.0 for each in deed.opened])
             assert lengths[-1] == sorted(lengths[-1], reverse=side == "high")

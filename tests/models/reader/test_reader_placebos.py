@@ -33,8 +33,10 @@ def test_a_placebo_changes_no_score_no_answer_and_no_call(
 
 @pytest.mark.parametrize("placebo", EXACT)
 def test_a_placebo_really_changes_what_is_read(ledger: SynLedger, released: list[Deed], placebo: str) -> None:
-    under = read(ledger, ledger.tasks("evo")[:4], variant=f"placebo-{placebo}", indices=INDICES)
-    for before, after in zip(released, under, strict=False):
+    under = read(ledger, ledger.tasks("evo")[:12], variant=f"placebo-{placebo}", indices=INDICES)
+    pairs = [(before, after) for before, after in zip(released, under, strict=False) if after.opened]
+    assert len(pairs) > 6  # some questions are answered from what a search shows
+    for before, after in pairs:
         assert results(after) != results(before)
 
 

@@ -20,7 +20,7 @@ from pydantic_ai.models.function import AgentInfo
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
-from chase.core.errors import choose
+from chase.core.errors import UserError, choose
 from chase.core.keyed import digest
 from chase.models.config import ModelConfig
 from chase.models.local import LocalModel
@@ -36,8 +36,10 @@ _CHARACTERS_PER_TOKEN = 4
 def load_parameters(changes: Mapping[str, float] | None = None) -> Parameters:
     """The frozen parameters, with changes for studies of what each does."""
     frozen = tomllib.loads(files("chase.models.reader").joinpath("parameters.toml").read_text())
-    for name in changes or {}:
+    for name, value in (changes or {}).items():
         choose("parameter of sim:reader", name, frozen)
+        if isinstance(value, bool) or not isinstance(value, int | float) or (name == "results" and value % 1):
+            raise UserError(f"parameter of sim:reader {name}={value} must be a number like {frozen[name]}.")
     return Parameters(**{**frozen, **(changes or {})})
 
 

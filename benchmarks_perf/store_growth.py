@@ -26,7 +26,7 @@ from chase.store.workspace import Workspace
 
 ROLLOUTS = 20_000
 PART = 1_000
-REPETITIONS = 3
+REPETITIONS = 5
 
 
 class _Milestones:

@@ -248,6 +248,21 @@ def test_a_key_is_never_printed(chase: Commands, monkeypatch: pytest.MonkeyPatch
     assert "\x1b" not in refused.out + refused.err
 
 
+def test_a_key_in_an_error_of_an_sdk_is_not_printed_either(
+    chase: Commands, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    secret = "tiny-secret-0123456789"
+    monkeypatch.setenv("TINY", secret)
+    model = scripted([RuntimeError(f"sent with {secret}")])
+    monkeypatch.setattr(diagnosis, "connect", lambda config: model)
+    table = f'[models."{ENDPOINT}"]\nbase_url = "http://127.0.0.1:9/v1"\napi_key_env = "TINY"\n'
+    (tmp_path / "chase.toml").write_text(table)
+    finished = chase("doctor", "--model", ENDPOINT, "--config", "chase.toml")
+    assert finished.code == 3
+    assert "sent with ***" in finished.out
+    assert secret not in finished.out + finished.err
+
+
 def test_a_missing_key_is_found_without_any_request(chase: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     payload, sentence = failing(chase, "--model", "openai:gpt-5")

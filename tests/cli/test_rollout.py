@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -365,6 +367,14 @@ def test_a_store_from_a_newer_version_is_left_alone(chase: Commands, tmp_path: P
     assert "has schema version 99" in finished.sentence
     assert "Nothing was changed: update chase-harness or name another --workspace." in finished.sentence
     assert database.read_bytes() == before
+
+
+def test_the_command_line_starts_without_models_and_engine() -> None:
+    """They take a second to import, and `chase --version` is to be quick."""
+    program = "import sys, chase.cli.main; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert "chase.cli.rollout" in loaded
+    assert not {"pydantic_ai", "pydantic_monty", "aiohttp", "chase.engine.rollout"} & set(loaded)
 
 
 def test_a_workspace_that_cannot_be_made_is_one_sentence(chase: Commands, tmp_path: Path) -> None:

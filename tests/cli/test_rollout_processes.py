@@ -166,7 +166,7 @@ def test_a_run_killed_at_any_moment_and_resumed_gives_the_same_scores(
         killed = server.start(place, *command())
         time.sleep(draw.random() * seconds)
         killed.send(signal.SIGKILL)
-        if killed.wait() == 0:  # it was done before: this machine has become faster
+        if killed.wait() == 0:  # it was done before: runs have become faster
             seconds = min(seconds, 0.9 * (time.monotonic() - killed.started))
             continue
         saved = scored(place)
@@ -218,7 +218,7 @@ def test_ctrl_c_stops_soon_with_everything_finished_saved(
     asked = time.monotonic()
     running.send(signal.SIGINT)
     assert running.wait() == 130
-    assert time.monotonic() - asked < 10  # two seconds on a machine that is not busy with other things
+    assert time.monotonic() - asked < 10  # the promise is two seconds; the rest is for other work at the same time
     assert running.out == ""
     assert running.err.rstrip().endswith("chase: interrupted.")
     saved = scored(place)

@@ -240,12 +240,12 @@ async def test_cancelling_loses_only_what_was_unfinished(ledger: SynLedger, stor
 
     class Hanging(ScriptedModel):
         async def request(self, messages, *arguments: object, **options: object):  # type: ignore[no-untyped-def,override]
-            if str(messages[0].parts[1].content) in slow:
+            if len(messages) > 1 and str(messages[0].parts[1].content) in slow:
                 entered.set()
                 await asyncio.Event().wait()
             return await super().request(messages, *arguments, **options)  # type: ignore[arg-type]
 
-    model = Hanging(["1"])
+    model = Hanging([call("list_files"), "1"])
     task = asyncio.create_task(evaluate(store, model, todo, pace=Pace(concurrency=2)))
     await asyncio.wait_for(entered.wait(), 10)
     task.cancel()
@@ -253,7 +253,9 @@ async def test_cancelling_loses_only_what_was_unfinished(ledger: SynLedger, stor
         await asyncio.wait_for(task, 10)
     assert store.info().rollouts["scored"] == 4
     assert store.verify() == []
-    scored = await evaluate(store, scripted(["1"]), todo)
+    [spent] = store.spend()
+    assert spent.usage.requests == len(model.requests) > 8  # also those of rollouts that are lost
+    scored = await evaluate(store, scripted([call("list_files"), "1"]), todo)
     assert [result.reused for result in scored] == [True] * 4 + [False] * 4
 
 

@@ -163,6 +163,19 @@ async def test_cancelling_the_wait_neither_loses_the_rollout_nor_harms_the_next(
         assert store.info().rollouts["scored"] == 2
 
 
+def test_closing_commits_what_a_loop_wrote_in_its_last_turn(workspace: Workspace) -> None:
+    loop = asyncio.new_event_loop()
+    with Store.open(workspace, write=True) as store:
+        waiting = loop.create_task(store.record(sample_rollout()))
+        loop.call_soon(loop.stop)
+        loop.run_forever()
+        assert not waiting.done()
+    loop.run_until_complete(waiting)
+    loop.close()
+    with Store.open(workspace, write=False) as reader:
+        assert reader.info().rollouts["scored"] == 1
+
+
 async def test_closing_commits_what_was_handed_in(workspace: Workspace) -> None:
     store = Store.open(workspace, write=True)
     waiting = [asyncio.create_task(store.record(sample_rollout(number))) for number in range(100)]

@@ -6,11 +6,11 @@ import asyncio
 import gc
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from chase.core.errors import RolloutError
+from chase.core.errors import ChaseError, RolloutError
 from chase.core.values import Outcome, Rollout, Usage
 from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
@@ -108,8 +108,7 @@ class Runner:
     async def _work(self, queue: Iterator[tuple[str, Job]], results: dict[str, Scored]) -> None:
         for digest, job in queue:
             rollout, replies = await self._run(digest, job)
-            ledger = [self._ledger_row(digest, rollout, reply) for reply in replies]
-            await self._store.record(rollout, ledger, use=self._use)
+            await self._store.record(rollout, self._ledger(digest, rollout.key.role, replies), use=self._use)
             results[digest] = scored = _fresh(digest, rollout)
             self._progress.finished(scored)
             # A model in this process never waits: let others in, so that a cancellation is heard.
@@ -124,6 +123,9 @@ class Runner:
             try:
                 rollout, _ = await run_rollout(job, self._model, self._sandbox, deadline=deadline, replies=replies)
                 return rollout, paid + replies
+            except asyncio.CancelledError:
+                self._keep_paid(digest, job, paid + replies)
+                raise
             except RolloutError as error:
                 paid += replies
                 hopeless = isinstance(error, ModelError) and not error.retryable
@@ -131,27 +133,36 @@ class Runner:
                 self._progress.failed(job, str(error), again=not final)
                 if final:
                     failed = _failed(job, self._model, str(error), paid)
-                    ledger = [self._ledger_row(digest, failed, reply) for reply in paid]
-                    await self._store.record(failed, ledger, use=self._use)
+                    await self._store.record(failed, self._ledger(digest, failed.key.role, paid), use=self._use)
                     raise RunPaused(
                         f"paused: {error} Finished rollouts are saved; run the same command again to go on."
                     ) from None
         raise AssertionError("unreachable")
 
-    def _ledger_row(self, digest: str, rollout: Rollout, reply: Reply) -> LedgerRow:
-        return LedgerRow(
-            run=self._use.run,
-            method=self._use.method,
-            role=rollout.key.role,
-            episode=digest,
-            purpose="rollout",
-            input_tokens=reply.usage.input_tokens,
-            cached_tokens=reply.usage.cached_tokens,
-            output_tokens=reply.usage.output_tokens,
-            cost_usd=reply.usage.cost_usd,
-            wall_seconds=reply.usage.wall_seconds,
-            served_model=reply.served_model,
-        )
+    def _keep_paid(self, digest: str, job: Job, paid: Sequence[Reply]) -> None:
+        """A rollout that is cancelled is lost; that its requests were paid for is not."""
+        if paid:
+            with suppress(ChaseError):  # the store may be why everything is being cancelled
+                self._store.record_requests_sync(self._ledger(digest, job.benchmark.role_of(job.task), paid))
+
+    def _ledger(self, digest: str, role: str, replies: Sequence[Reply]) -> list[LedgerRow]:
+        """One row for each request."""
+        return [
+            LedgerRow(
+                run=self._use.run,
+                method=self._use.method,
+                role=role,
+                episode=digest,
+                purpose="rollout",
+                input_tokens=reply.usage.input_tokens,
+                cached_tokens=reply.usage.cached_tokens,
+                output_tokens=reply.usage.output_tokens,
+                cost_usd=reply.usage.cost_usd,
+                wall_seconds=reply.usage.wall_seconds,
+                served_model=reply.served_model,
+            )
+            for reply in replies
+        ]
 
 
 @contextmanager

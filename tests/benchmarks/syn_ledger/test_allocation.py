@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from itertools import combinations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chase.benchmarks.syn_ledger.allocation import ROLES, allocate, balanced_subsets
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.combinatorics import MIXED, released_level
-from chase.core.keyed import opaque_id
+from chase.benchmarks.syn_ledger.combinatorics import MIXED, released_level, unfavorable_pairs
+from chase.core.keyed import key_bits, opaque_id
 
 SIZES = {"evo": 32, "disc": 32, "conf1": 16, "conf2": 16, "conf3": 16, "cert": 208}
 
@@ -94,23 +95,18 @@ def test_ties_are_decided_by_seed_and_identifiers() -> None:
 
 def test_the_chosen_subset_is_the_first_by_hash_among_its_like() -> None:
     """Of the subsets of a block with the same counts none has a smaller sum of its tasks' hashes."""
-    from chase.benchmarks.syn_ledger.combinatorics import unfavorable_pairs
-    from chase.core.keyed import key_bits
-
     seed, block = 4, 3
     ids = identifiers(seed)
     roles = allocate(ids, seed)
-    chosen = tuple(c for c in range(32) if roles[32 * block + c] == "conf1")
+    chosen = [c for c in range(32) if roles[32 * block + c] == "conf1"]
+    families = [[(32 * block + c) % 5 == family for family in range(5)] for c in range(32)]
+    counted = np.hstack([np.array(families, dtype=int), [unfavorable_pairs(c) for c in range(32)]])
+    subsets = np.array(balanced_subsets())
+    like = subsets[(counted[subsets].sum(axis=1) == counted[chosen].sum(axis=0)).all(axis=1)].tolist()
 
-    def counts(subset: tuple[int, ...]) -> tuple[object, ...]:
-        families = Counter((32 * block + c) % 5 for c in subset)
-        pairs = [sum(column) for column in zip(*map(unfavorable_pairs, subset), strict=True)]
-        return tuple(families[f] for f in range(5)), tuple(pairs)
-
-    def hashed(subset: tuple[int, ...]) -> int:
+    def hashed(subset: list[int]) -> int:
         return sum(key_bits("allocation", seed, ids[32 * block + c]) >> 192 for c in subset) % 2**64
 
-    like = [subset for subset in balanced_subsets() if counts(subset) == counts(chosen)]
     assert chosen in like
     assert len(like) > 1
     assert min(like, key=hashed) == chosen

@@ -230,9 +230,9 @@ def test_planted_features_tell_evidence_as_released(
     assert auc.value > 0.85
 
 
-def test_a_small_leak_is_found(larger_ledger: SynLedger) -> None:
+def test_a_small_leak_is_found(ledger: SynLedger) -> None:
     """Evidence documents have a short title two times in three, distractors one time in two."""
-    leaky = table(faults.rebuilt(larger_ledger, faults.shorter_titles_for_some_evidence), "neutral")
+    leaky = table(faults.rebuilt(ledger, faults.shorter_titles_for_some_evidence), "neutral")
     assert not any(fitted(leaky, classifier).is_chance for classifier in CLASSIFIERS)
 
 

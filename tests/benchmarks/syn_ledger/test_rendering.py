@@ -62,7 +62,7 @@ def protocols(draw: st.DrawFn) -> DocumentProtocol:
 
 
 @given(document=documents, protocol=protocols())
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_parsing_gives_the_records_back_in_the_order_shown(document: Document, protocol: DocumentProtocol) -> None:
     file = render(document, protocol)
     shown = tuple(document.records[index] for index in protocol.order)
@@ -72,7 +72,7 @@ def test_parsing_gives_the_records_back_in_the_order_shown(document: Document, p
 
 
 @given(document=documents, protocol=protocols())
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_rendering_what_was_parsed_gives_the_same_bytes(document: Document, protocol: DocumentProtocol) -> None:
     file = render(document, protocol)
     back: list[Any] = [None] * 6
@@ -83,6 +83,7 @@ def test_rendering_what_was_parsed_gives_the_same_bytes(document: Document, prot
 
 
 @given(document=documents, protocol=protocols())
+@settings(max_examples=40)
 def test_line_endings_and_trailing_space_are_as_the_manifest_has_them(
     document: Document, protocol: DocumentProtocol
 ) -> None:
@@ -96,6 +97,7 @@ def test_line_endings_and_trailing_space_are_as_the_manifest_has_them(
 
 
 @given(document=documents, protocol=protocols())
+@settings(max_examples=40)
 def test_the_preview_is_the_first_record_and_nothing_else(document: Document, protocol: DocumentProtocol) -> None:
     preview = render(document, protocol).preview
     first = document.records[protocol.order[0]]
@@ -104,6 +106,7 @@ def test_the_preview_is_the_first_record_and_nothing_else(document: Document, pr
 
 
 @given(document=documents, protocol=protocols())
+@settings(max_examples=40)
 def test_title_metadata_and_section_open_the_first_window_only(document: Document, protocol: DocumentProtocol) -> None:
     first, second = render(document, protocol).windows
     opening = [line.strip("#=[] \t") for line in first.split(protocol.newline)]

@@ -21,6 +21,7 @@ from chase.benchmarks.syn_ledger.tools import record_words, words_of
 from chase.core.interfaces import Environment
 from chase.core.values import ToolResult
 from tests.benchmarks.syn_ledger.agent import BROAD
+from tests.benchmarks.syn_ledger.faults import copied
 
 
 def environment(benchmark: SynLedger, task: str | None = None, variant: str = "released") -> Environment:
@@ -42,6 +43,30 @@ GOOD: dict[str, dict[str, Any]] = {
 def good_call(benchmark: SynLedger, tool: str) -> dict[str, Any]:
     task = benchmark.tasks()[0]
     return {"file": benchmark.task(task).documents[0].id} if tool == "open_file" else GOOD[tool]
+
+
+# Files kept ready between rollouts
+
+
+def test_a_rollout_sees_nothing_of_an_earlier_one_on_the_same_task(ledger: SynLedger) -> None:
+    opened = {"file": ledger.task(ledger.tasks()[0]).documents[0].id}
+    first, second = environment(ledger), environment(ledger)
+    read = first.call("open_file", opened)
+    assert first.call("open_file", opened) != read
+    assert second.call("open_file", opened) == read
+    assert second.calls_left() != first.calls_left()
+
+
+def test_files_kept_ready_are_those_of_the_variant_and_few(ledger: SynLedger, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = copied(ledger)
+    monkeypatch.setattr("chase.benchmarks.syn_ledger.benchmark.TASKS_KEPT", 3)
+    wanted = [(task, variant) for task in ledger.tasks()[:4] for variant in ("released", "neutral")]
+    for task, variant in [*wanted, *reversed(wanted)]:
+        fresh = copied(ledger)
+        assert environment(copy, task, variant).call("list_files", {}) == environment(fresh, task, variant).call(
+            "list_files", {}
+        )
+        assert len(copy._ready) <= 3
 
 
 # Budgets

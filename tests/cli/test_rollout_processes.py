@@ -26,7 +26,7 @@ from tests.cli.fork_server import BENCHMARK, SLOW
 
 ROOT = Path(__file__).parents[2]
 KILLS, IN_THE_MIDDLE, MOST_TRIES = 20, 5, 60
-ROLLOUTS = 2 * 16
+ROLLOUTS = 16
 CHANGING = ("executed", "reused", "spent", "wall_seconds")
 
 
@@ -114,7 +114,7 @@ def folder(tmp_path: Path) -> Callable[[str], Path]:
 
 
 def command(*more: object) -> tuple[object, ...]:
-    flags = ("--model", SLOW, "--harness", "h0", "--split", "conf1", "--rollouts", 2, "--concurrency", 8)
+    flags = ("--model", SLOW, "--harness", "h0", "--split", "conf1", "--rollouts", 1, "--concurrency", 4)
     return ("rollout", "--benchmark", BENCHMARK, *flags, "--workspace", ".", "--json", *more)
 
 
@@ -189,17 +189,17 @@ def in_the_middle(saved: list[int]) -> int:
 
 @pytest.mark.slow
 def test_a_run_killed_again_and_again_gets_there(server: Server, folder: Callable[[str], Path]) -> None:
-    place, draw = folder("often"), random.Random(7)
+    place, draw, more = folder("often"), random.Random(7), ("--rollouts", 3)
     saved = [0]
-    while saved[-1] < ROLLOUTS - 8:
-        running = server.start(place, *command())
+    while saved[-1] < 2 * ROLLOUTS:
+        running = server.start(place, *command(*more))
         wait_until(lambda: saved_now(place) > saved[-1])
         time.sleep(draw.random() * 0.1)
         running.send(signal.SIGKILL)
         running.wait()
         saved.append(scored(place))
     assert saved == sorted(saved)
-    last = server.start(place, *command())
+    last = server.start(place, *command(*more))
     assert last.wait() == 0
     assert json.loads(last.out)["reused"] == saved[-1]
 

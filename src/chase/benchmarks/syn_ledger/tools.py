@@ -167,7 +167,7 @@ class LedgerEnvironment:
             )
             for place, f in enumerate(hits)
         ]
-        head = f"{len(full)} of {len(self._files)} files have a record with every word. Showing {len(hits)}:"
+        head = f"{len(full)} of {len(self._files)} files have a record with every word. Results:"
         return ToolResult(head=head, items=tuple(items), coverage=len(full))
 
     def _open_file(self, arguments: Mapping[str, Json]) -> ToolResult:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from chase.benchmarks.catalogue import open_benchmark
 from chase.benchmarks.syn_ledger.firewall import parse_ledger_proposal, subject_of
 from chase.benchmarks.syn_ledger.world import lift
+from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, printable, steps
 from chase.core.errors import IntegrityError
 from chase.protocol.archive import read_archive

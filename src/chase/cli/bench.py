@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from chase.benchmarks.catalogue import CATALOGUE, open_benchmark
+from chase.benchmarks.catalogue import CATALOGUE
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.export import export_benchmark
 from chase.benchmarks.syn_ledger.statistics import statistics
+from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, emit_table, new_folder, steps
 from chase.core.errors import IntegrityError
 from chase.core.values import CheckResult

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from chase.benchmarks.catalogue import open_benchmark
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.statistics import statistics
 from chase.cli.bench import run_validation
+from chase.cli.opening import open_benchmark
 from chase.cli.output import new_folder
 from chase.core.errors import IntegrityError, UserError
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import typer
 
-from chase.benchmarks.catalogue import open_benchmark
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.firewall import parse_ledger_proposal
 from chase.cli.harness import checked_hooks
+from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, printable
 from chase.cli.progress import RolloutProgress
 from chase.cli.settings import integer, locate, model_config, require, text
@@ -124,7 +124,8 @@ def _evaluation(settings: dict[str, Any], file: dict[str, Any], exclude: list[st
     check_for_benchmark(harness, benchmark, where=str(folder))
     checked_hooks(harness, folder)
     for task in exclude:
-        benchmark.task(task)
+        if benchmark.role_of(task) != split:
+            raise UserError(f"--exclude-task={task} is not a task of split={split}. Leave it out.")
     tasks = tuple(task for task in benchmark.tasks(split) if task not in exclude)
     if not tasks:
         raise UserError(f"split={split}: every task is excluded. Leave at least one.")
@@ -242,5 +243,7 @@ def _print(payload: dict[str, Any], evaluation: Evaluation) -> None:
     )
     reasons = ", ".join(f"{reason} {count}" for reason, count in payload["failures"].items()) or "none"
     typer.echo(f"rollouts without an answer: {reasons}")
+    if payload["excluded"]:
+        typer.echo(f"excluded: {', '.join(payload['excluded'])}")
     for warning in payload["warnings"]:
         typer.echo(printable(f"note: {warning}"))

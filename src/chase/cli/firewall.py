@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from chase.benchmarks.catalogue import open_benchmark
 from chase.benchmarks.syn_ledger.firewall import ledger_controls, parse_ledger_proposal, subject_of
 from chase.benchmarks.syn_ledger.operators import ALLOWLIST
 from chase.benchmarks.syn_ledger.world import lift
+from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, steps
 from chase.core.errors import IntegrityError, UserError
 from chase.protocol.firewall import examine

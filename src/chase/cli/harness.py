@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import tomli_w
 import typer
 
-from chase.benchmarks.catalogue import CATALOGUE, open_benchmark
+from chase.benchmarks.catalogue import CATALOGUE
+from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, new_folder, printable
 from chase.core.errors import UserError, choose
 from chase.harness.diff import diff_harnesses, render_diff

@@ -26,6 +26,8 @@ class RolloutProgress:
         self._begun = self._said = time.monotonic()
         self._total = self._reused = self._done = self._failures = 0
         self._usage = Usage()
+        self._told: set[tuple[str, bool]] = set()
+        """Failures that were said already: an outage hits every rollout under way in the same words."""
 
     def started(self, *, total: int, reused: int) -> None:
         self._begun = self._said = time.monotonic()
@@ -41,6 +43,9 @@ class RolloutProgress:
 
     def failed(self, job: Job, reason: str, *, again: bool) -> None:
         self._failures += 1
+        if (reason, again) in self._told:
+            return
+        self._told.add((reason, again))
         what = "trying again" if again else "giving up"
         self._clear()
         typer.echo(printable(f"{self._label}: task {job.task} failed, {what}: {reason}"), err=True)

@@ -8,6 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
 from chase.core.errors import UserError, choose
 from chase.models.config import ModelConfig, Price
 from chase.store.workspace import Workspace
@@ -57,16 +59,44 @@ def require(settings: Mapping[str, Any], *names: str) -> None:
             raise UserError(f"{name} is missing: give --{flag} or write {name} = … in the config file.")
 
 
+class _PriceTable(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached: float | None = Field(default=None, ge=0)
+
+
+class _ModelTable(BaseModel):
+    """A `[models.NAME]` table. What a value may be; what it means is `ModelConfig`'s matter."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    base_url: str | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+    tool_mode: str = "native"
+    price: _PriceTable | None = None
+    api_key_env: str | None = None
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    tokens_per_minute: float | None = Field(default=None, gt=0)
+    max_concurrency: int = Field(default=64, ge=1)
+    timeout_seconds: float = Field(default=180.0, gt=0)
+    retries: int = Field(default=5, ge=0)
+
+
 def model_config(name: str, config: Mapping[str, Any], *, base_url: str | None) -> ModelConfig:
     """The model's config: its table in the file, with the flag's address winning."""
-    table = dict(config.get("models", {}).get(name, {}))
-    if base_url is not None:
-        table["base_url"] = base_url
-    price = table.pop("price", None)
     try:
-        return ModelConfig(name=name, price=Price(**price) if price else None, **table)
-    except TypeError as error:
-        raise UserError(f"[models.{name}]: {error}. Valid keys: {', '.join(sorted(MODEL_KEYS))}.") from None
+        table = _ModelTable.model_validate(config.get("models", {}).get(name, {}))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise UserError(f"{key} in [models.{name}] of the config: {first['msg']}.") from None
+    values = {key: getattr(table, key) for key in table.model_fields_set - {"price"}}
+    if base_url is not None:
+        values["base_url"] = base_url
+    price = Price(**table.price.model_dump()) if table.price else None
+    return ModelConfig(name=name, price=price, **values)
 
 
 def integer(settings: Mapping[str, Any], name: str, *, low: int, high: int) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 from chase.benchmarks.catalogue import open_benchmark
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.core.interfaces import Transformation
 from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness, initial_harness
@@ -30,21 +31,27 @@ def benchmark_of(name: str) -> SynLedger:
 
 def per_task_scores(
     name: str,
-    variant: str,
+    variant: str | Transformation[Any],
     settings: Mapping[str, Any],
     *,
     rollouts: int = 1,
-    split: str = "cert",
+    split: str | None = "cert",
     harness: Harness | None = None,
 ) -> list[float]:
-    """Each task's mean score, in the order of the task ids."""
+    """Each task's mean score, in the order of the task ids. The split None is all tasks."""
     return asyncio.run(_scores(name, variant, settings, rollouts, split, harness or initial_harness("syn-ledger")))
 
 
 async def _scores(
-    name: str, variant: str, settings: Mapping[str, Any], rollouts: int, split: str, harness: Harness
+    name: str,
+    variant: str | Transformation[Any],
+    settings: Mapping[str, Any],
+    rollouts: int,
+    split: str | None,
+    harness: Harness,
 ) -> list[float]:
     benchmark = benchmark_of(name)
+    transformation = benchmark.variant(variant) if isinstance(variant, str) else variant
     means = []
     async with Sandbox() as sandbox, connect(ModelConfig(name="sim:reader", settings=settings)) as model:
         for task in benchmark.tasks(split):
@@ -52,7 +59,7 @@ async def _scores(
             for index in range(rollouts):
                 job = Job(
                     benchmark=benchmark,
-                    transformation=benchmark.variant(variant),
+                    transformation=transformation,
                     harness=harness,
                     task=task,
                     index=index,

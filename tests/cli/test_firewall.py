@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.canonical import LedgerSubject
-from chase.benchmarks.syn_ledger.firewall import parse_ledger_proposal, subject_of
+from chase.benchmarks.syn_ledger.firewall import ledger_example, parse_ledger_proposal, subject_of
 from chase.benchmarks.syn_ledger.world import lift
 from chase.protocol.archive import Archive, views_digest
 from chase.protocol.firewall import examine
@@ -48,6 +49,18 @@ def test_a_valid_transformation_passes_all_seven_checks(chase: Commands, tmp_pat
     text = chase("firewall", "check", tmp_path / "t.json", "--benchmark", "syn-ledger@7")
     assert "shift (by 3)" in text.out
     assert "valid, 8 tasks" in text.out
+
+
+def test_an_example_of_what_an_agent_sees_is_printed_on_demand_and_always_in_json(
+    chase: Commands, ledger: SynLedger, tmp_path: Path
+) -> None:
+    command = ("firewall", "check", written(tmp_path / "t.json", SHIFT), "--benchmark", "syn-ledger@7")
+    example = ledger_example(ledger, parse_ledger_proposal(SHIFT).transformation)
+    assert chase.json(*command)["example"] == json.loads(json.dumps(asdict(example)))
+    assert "example" not in chase(*command).out
+    text = chase(*command, "--example").out
+    assert f"example task {example.task}, - before, + after:\n  search query" in text
+    assert "\n  open_file file" in text
 
 
 def test_an_undeclared_change_ends_with_code_6_and_the_checks_name(chase: Commands, tmp_path: Path) -> None:
@@ -115,6 +128,11 @@ def test_an_archive_is_shown_and_replayed(chase: Commands, ledger: SynLedger, tm
     assert [e["name"] for e in chase.json("archive", "show", file)["entries"]] == ["b1"]
     assert "b1  round 1  shift (by 3)" in chase("archive", "show", file).out
     assert chase.json("archive", "replay", file)["passed"] is True
+    example = ledger_example(ledger, parse_ledger_proposal(SHIFT).transformation)
+    assert chase.json("archive", "show", file, "--example")["examples"] == {
+        "b1": json.loads(json.dumps(asdict(example)))
+    }
+    assert f"    example task {example.task}, - before, + after:" in chase("archive", "show", file, "--example").out
     damaged = written(tmp_path / "damaged.json", archive.to_json().replace('"by": 3', '"by": 2'))
     finished = chase("archive", "replay", damaged)
     assert finished.code == 6

@@ -46,7 +46,7 @@ async def test_a_trace_holds_nothing_but_what_is_named_here(ledger: SynLedger) -
     assert keys == {
         "prompt": {"system", "user", "guidance"},
         "model": {"text", "calls"},
-        "tool": {"by", "tool", "arguments", "ok", "shown", "result"},
+        "tool": {"by", "tool", "arguments", "ok", "coverage", "shown", "head", "result"},
     }
     assert rollout.trace["version"] == trace.VERSION
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from chase.benchmarks.syn_ledger.firewall import parse_ledger_proposal, subject_of
+from chase.benchmarks.syn_ledger.firewall import ledger_example, parse_ledger_proposal, subject_of
 from chase.benchmarks.syn_ledger.world import lift
+from chase.cli.examples import print_example
 from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, printable, steps
-from chase.core.errors import IntegrityError
-from chase.protocol.archive import read_archive
+from chase.cli.variants import archived_transformation, require_made_on
+from chase.core.errors import ChaseError, IntegrityError
+from chase.protocol.archive import Archive, ArchiveEntry, read_archive
 from chase.protocol.archive import replay as replay_archive
+from chase.protocol.example import Example
 
 app = typer.Typer(no_args_is_help=True, help="Look at archived counterfactuals and replay them.")
 File = Annotated[Path, typer.Argument(metavar="FILE", help="An archive.json.")]
@@ -21,22 +25,48 @@ AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout 
 
 
 @app.command()
-def show(file: File, as_json: AsJson = False) -> None:
+def show(
+    file: File,
+    show_example: Annotated[bool, typer.Option("--example", help="What an agent sees before and after.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """The counterfactuals of an archive in words, with their estimates.
 
-    JSON: `benchmark, content_hash, entries[…]`, each entry as it is stored.
+    JSON: `benchmark, content_hash, entries[…]`, each entry as it is stored; with --example also `examples {entry:
+    {task, changes[{call, before, after}]}}`.
     """
     archive = read_archive(file)
+    examples = _examples(archive, file) if show_example else {}
     if as_json:
         entries = [entry.model_dump(mode="json") for entry in archive.entries]
-        payload = {"benchmark": archive.benchmark, "content_hash": archive.content_hash, "entries": entries}
+        payload: dict[str, Any] = {
+            "benchmark": archive.benchmark,
+            "content_hash": archive.content_hash,
+            "entries": entries,
+        }
+        if show_example:
+            payload["examples"] = {name: asdict(example) for name, example in examples.items()}
         return emit_json("chase.archive.show/1", payload)
     typer.echo(f"{archive.benchmark}: the released benchmark and {len(archive.entries)} confirmed counterfactuals")
     for entry in archive.entries:
-        transformation = parse_ledger_proposal(entry.transformation).transformation
-        line = f"{entry.name}  round {entry.round}  {transformation.describe()}  [{entry.hash[:12]}]"
-        typer.echo(printable(line))
+        typer.echo(printable(f"{entry.name}  round {entry.round}  {_described(entry, file)}  [{entry.hash[:12]}]"))
+        if entry.name in examples:
+            print_example(examples[entry.name], indent="    ")
     return None
+
+
+def _described(entry: ArchiveEntry, file: Path) -> str:
+    """In words; an entry that means nothing here hides none of the others."""
+    try:
+        return archived_transformation(entry, file).describe()
+    except ChaseError as error:
+        return f"cannot be used: {error}"
+
+
+def _examples(archive: Archive, file: Path) -> dict[str, Example]:
+    benchmark = open_benchmark(archive.benchmark)
+    require_made_on(archive, benchmark, file)
+    return {e.name: ledger_example(benchmark, archived_transformation(e, file)) for e in archive.entries}
 
 
 @app.command()
@@ -47,8 +77,7 @@ def replay(file: File, as_json: AsJson = False) -> None:
     """
     archive = read_archive(file)
     benchmark = open_benchmark(archive.benchmark)
-    if benchmark.content_hash != archive.content_hash:
-        raise IntegrityError(f"{file} was made on another content of {archive.benchmark}: it cannot be replayed here.")
+    require_made_on(archive, benchmark, file)
     with steps(f"replaying {file}"):
         replays = replay_archive(archive, subject_of(benchmark), lambda form: lift(parse_ledger_proposal(form)))
     failed = [r for r in replays if r.problems]

@@ -15,6 +15,7 @@ from chase.benchmarks.syn_ledger.export import export_benchmark
 from chase.benchmarks.syn_ledger.statistics import statistics
 from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, emit_table, new_folder, steps
+from chase.cli.variants import HELP, resolve_variant
 from chase.core.errors import IntegrityError
 from chase.core.values import CheckResult
 
@@ -22,7 +23,7 @@ app = typer.Typer(no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(metavar="BENCHMARK", help="e.g. syn-ledger, syn-ledger@7, syn-ledger@7x40")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout instead of text.")]
-Variant = Annotated[str, typer.Option("--variant", metavar="V", help="e.g. released, neutral, neutralise-depth")]
+Variant = Annotated[str, typer.Option("--variant", metavar="V", help=HELP)]
 
 
 @app.command("list")
@@ -48,7 +49,7 @@ def show(
     JSON: `tasks[{id, split, family}]`, or `task, variant, question, files[{id, path, text}]`.
     """
     benchmark = open_benchmark(name)
-    transformation = benchmark.variant(variant)
+    transformation = resolve_variant(benchmark, variant)
     if task is None:
         return _show_tasks(benchmark, as_json)
     view = benchmark.view(task, transformation)
@@ -151,7 +152,7 @@ def export(
     Answers and evidence labels are in these files: they are for checking the benchmark, never for an agent.
     """
     benchmark = open_benchmark(name)
-    transformation = benchmark.variant(variant)
+    transformation = resolve_variant(benchmark, variant)
     folder = new_folder(out, "--out")
     with steps(f"exporting {benchmark.name}") as progress:
         counts = export_benchmark(benchmark, transformation, folder, progress)

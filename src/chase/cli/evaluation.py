@@ -13,12 +13,12 @@ from typing import Any
 import typer
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import parse_ledger_proposal
 from chase.cli.harness import checked_hooks
 from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, printable
 from chase.cli.progress import RolloutProgress
 from chase.cli.settings import integer, locate, model_config, require, text
+from chase.cli.variants import resolve_variant
 from chase.core.errors import UserError, choose
 from chase.core.interfaces import Transformation
 from chase.core.keyed import digest
@@ -134,7 +134,7 @@ def _evaluation(settings: dict[str, Any], file: dict[str, Any], exclude: list[st
     return Evaluation(
         benchmark=benchmark,
         variant=text(settings, "variant"),
-        transformation=_transformation(benchmark, settings["variant"]),
+        transformation=resolve_variant(benchmark, settings["variant"]),
         harness=harness,
         model=model_config(text(settings, "model"), file, base_url=settings["base_url"]),
         split=split,
@@ -143,17 +143,6 @@ def _evaluation(settings: dict[str, Any], file: dict[str, Any], exclude: list[st
         seed=integer(settings, "seed", low=0, high=2**31 - 1),
         concurrency=integer(settings, "concurrency", low=1, high=4096),
     )
-
-
-def _transformation(benchmark: SynLedger, variant: str) -> Transformation[Any]:
-    """The variant of a name, or the transformation in a JSON file."""
-    if not variant.endswith(".json"):
-        return benchmark.variant(variant)
-    try:
-        form = Path(variant).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"variant={variant} cannot be read: {error}.") from None
-    return parse_ledger_proposal(form).transformation
 
 
 def _open_run(store: Store, config: dict[str, Any], unseal: str | None) -> str:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from chase.benchmarks.syn_ledger.firewall import ledger_controls, parse_ledger_proposal, subject_of
+from chase.benchmarks.syn_ledger.firewall import ledger_controls, ledger_example, parse_ledger_proposal, subject_of
 from chase.benchmarks.syn_ledger.operators import ALLOWLIST
 from chase.benchmarks.syn_ledger.world import lift
+from chase.cli.examples import print_example
 from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, steps
 from chase.core.errors import IntegrityError, UserError
 from chase.protocol.firewall import examine
+from chase.protocol.operators import KindOperator, OperatorKind
 from chase.protocol.screen import screen
 from chase.protocol.selftest import selftest as run_selftest
 
@@ -27,23 +30,27 @@ AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout 
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A transformation as JSON.")],
     benchmark: Annotated[str, typer.Option("--benchmark", metavar="B", help="e.g. syn-ledger@7")],
+    show_example: Annotated[bool, typer.Option("--example", help="What an agent sees before and after.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run the seven checks on a transformation of your own; exit code 6 if it is not valid.
 
-    JSON: `valid, excluded, checks[{check, passed, evidence}], tasks, hash, description, seconds`. The evidence names
-    tasks: it is for you, never for a Challenger.
+    JSON: `valid, excluded, checks[{check, passed, evidence}], tasks, hash, description, seconds, example {task,
+    changes[{call, before, after}]}`. The evidence names tasks: it is for you, never for a Challenger.
     """
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"FILE={file} cannot be read: {error}.") from None
-    proposal = lift(parse_ledger_proposal(text))
-    subject = subject_of(open_benchmark(benchmark))
+    parsed = parse_ledger_proposal(text)
+    proposal = lift(parsed)
+    opened = open_benchmark(benchmark)
+    subject = subject_of(opened)
     started = time.monotonic()
     record = examine(proposal, subject)
     excluded = screen(proposal, subject, archived=())
     seconds = time.monotonic() - started
+    example = ledger_example(opened, parsed.transformation)
     if as_json:
         emit_json(
             "chase.firewall.check/1",
@@ -56,6 +63,7 @@ def check(
                 "checks": [asdict(verdict) for verdict in record.verdicts],
                 "tasks": record.tasks,
                 "seconds": seconds,
+                "example": asdict(example),
             },
         )
     else:
@@ -66,6 +74,8 @@ def check(
             typer.echo(
                 f"excluded: {excluded}" + (", no check task looks any different" if excluded == "inactive" else "")
             )
+        if show_example:
+            print_example(example)
         typer.echo(f"{'valid' if record.valid else 'not valid'}, {record.tasks} tasks, {seconds:.1f} s")
     if not record.valid:
         raise IntegrityError(f"{file} is not valid for {subject.name}: failed {', '.join(record.failed)}.")
@@ -99,22 +109,52 @@ def selftest(
 
 @app.command()
 def operators(as_json: AsJson = False) -> None:
-    """The operators that a transformation for Syn-Ledger may use, with the fields they declare.
+    """The operators that a transformation for Syn-Ledger may use, with what they declare, draw and undo.
 
-    JSON: `operators[{name, version, summary, arguments}]`, arguments as a JSON schema.
+    JSON: `operators[{name, version, summary, arguments, forms[{arguments, declares, seeded, inverse}]}]`, arguments
+    as a JSON schema, and a form for each way to write them.
     """
-    kinds: list[dict[str, Any]] = [
-        {"name": k.name, "version": k.version, "summary": k.summary, "arguments": k.arguments.model_json_schema()}
-        for k in ALLOWLIST.values()
-    ]
     if as_json:
+        kinds = [_kind(kind) for kind in ALLOWLIST.values()]
         return emit_json("chase.firewall.operators/1", {"benchmark": "syn-ledger", "operators": kinds})
-    for kind in kinds:
-        typer.echo(f"{kind['name']} (version {kind['version']}): {kind['summary']}")
-        for name, schema in kind["arguments"].get("properties", {}).items():
-            choices = schema.get("enum") or [
-                c for o in schema.get("anyOf", []) for c in o.get("enum", [o.get("const")])
-            ]
-            spelled = ", ".join(map(str, choices)) or f"{schema.get('minimum')} to {schema.get('maximum')}"
-            typer.echo(f"    {name}: {spelled}")
+    for kind in ALLOWLIST.values():
+        typer.echo(f"{kind.name} (version {kind.version}): {kind.summary}")
+        for name, values in kind.choices().items():
+            typer.echo(f"    {name}: {', '.join(map(str, values))}")
+        # Forms that do the same are told in one line.
+        alike: dict[str, list[str]] = {}
+        for operator in kind.forms():
+            alike.setdefault(_effects(operator), []).append(_spelled(operator.arguments))
+        for effects, forms in alike.items():
+            typer.echo(f"    {', '.join(forms)}: {effects}")
     return None
+
+
+def _kind(kind: OperatorKind[Any]) -> dict[str, Any]:
+    return {
+        "name": kind.name,
+        "version": kind.version,
+        "summary": kind.summary,
+        "arguments": kind.arguments.model_json_schema(),
+        "forms": [
+            {
+                "arguments": dict(operator.arguments),
+                "declares": sorted(operator.fields),
+                "seeded": operator.seeded,
+                "inverse": dict(inverse.arguments) if (inverse := operator.inverse()) else None,
+            }
+            for operator in kind.forms()
+        ],
+    }
+
+
+def _effects(operator: KindOperator[Any]) -> str:
+    inverse = operator.inverse()
+    undone = "no inverse" if inverse is None else f"inverse {_spelled(inverse.arguments)}"
+    if inverse and inverse.arguments == operator.arguments:
+        undone = "its own inverse"
+    return f"declares {', '.join(sorted(operator.fields))}; {'seeded' if operator.seeded else 'no seed'}; {undone}"
+
+
+def _spelled(arguments: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in arguments.items())

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from chase.cli.settings import load_config, resolve
+from chase.cli.variants import HELP
 
 DEFAULTS: dict[str, Any] = {
     "benchmark": "syn-ledger",
@@ -28,7 +29,7 @@ def rollout(
     harness: Annotated[Path | None, typer.Option("--harness", metavar="DIR", help="A harness folder.")] = None,
     split: Annotated[str | None, typer.Option("--split", help="evo, disc, conf1, conf2, conf3 or cert")] = None,
     rollouts: Annotated[int | None, typer.Option("--rollouts", metavar="N", help="Rollouts for each task.")] = None,
-    variant: Annotated[str | None, typer.Option("--variant", metavar="V", help="e.g. released, neutral")] = None,
+    variant: Annotated[str | None, typer.Option("--variant", metavar="V", help=HELP)] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="The run's seed.")] = None,
     concurrency: Annotated[int | None, typer.Option("--concurrency", metavar="N", help="Rollouts at a time.")] = None,
     base_url: Annotated[str | None, typer.Option("--base-url", help="Address of an openai-compatible model.")] = None,

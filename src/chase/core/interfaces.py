@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
+from chase.core.agents import Candidate, ChallengerContext, Draft, ProposerContext
 from chase.core.values import (
     CheckResult,
     Defaults,
@@ -190,11 +191,41 @@ class FirewallSubject(Protocol[State]):
         """The task's protocol with another task's question, contents, labels and fresh document ids."""
         ...
 
+    def released(self, task: str) -> Presented:
+        """The task's released state, presented: the same for every proposal, so it may be kept."""
+        ...
+
     def present(self, state: State) -> Presented: ...
-    def protocol(self, state: State) -> Sequence[Mapping[str, Json]]:
-        """The protocol fields of each document, in an order that ids do not decide."""
+    def protocol(self, state: State) -> Mapping[str, Mapping[str, Json]]:
+        """Document id → its protocol fields in a fixed order."""
         ...
 
     def answer(self, task: str) -> Json:
         """The ground-truth answer."""
         ...
+
+
+class Proposer(Protocol):
+    """Writes harness candidates: one structural, one guidance, one integrated.
+
+    Called by a method once a round. It sees the context and nothing else; what it returns is parsed as data, and a
+    candidate that does not parse or leaves its track or the edit space is dropped with the reason in the record. An
+    offline Proposer is deterministic in the context; the answer of any is kept, so that a resumed run does not ask
+    again. An outage is a `RolloutError`: the run pauses.
+    """
+
+    @property
+    def name(self) -> str: ...
+    async def propose(self, context: ProposerContext) -> Sequence[Candidate]: ...
+
+
+class Challenger(Protocol):
+    """Writes typed protocol transformations that may destroy `H_t`'s gain over `H_0`.
+
+    Called by a method once a round, after `H_t` was selected and only if it is not `H_0`. The same promises as a
+    Proposer's: it sees the context alone, its drafts are parsed as data, and the firewall decides on each.
+    """
+
+    @property
+    def name(self) -> str: ...
+    async def challenge(self, context: ChallengerContext) -> Sequence[Draft]: ...

@@ -12,7 +12,7 @@ from typing import Any
 from chase.core.values import Json, ToolResult
 from chase.engine.sandbox import HookFailure
 
-VERSION = 1
+VERSION = 2
 
 _PLACE = ("id", "path", "listing", "hit", "window")
 _place = attrgetter(*_PLACE)
@@ -43,7 +43,9 @@ class Trace:
             arguments=dict(arguments),
             **({"asked": asked} if asked is not None else {}),
             ok=result.ok,
+            **({"coverage": result.coverage} if result.coverage is not None else {}),
             shown=shown,
+            head=len(result.head),
             result=result.text,
         )
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from chase.core.errors import IntegrityError, UserError
 from chase.core.interfaces import FirewallSubject
@@ -90,11 +90,12 @@ class Archive:
         return Archive(benchmark=self.benchmark, content_hash=self.content_hash, entries=(*self.entries, entry))
 
     def entry(self, name: str) -> ArchiveEntry:
-        """The entry of a name, or of a prefix of its hash."""
-        found = [e for e in self.entries if e.name == name or (len(name) >= 6 and e.hash.startswith(name))]
+        """The entry of a name (`b2`, or `2`), or of a prefix of its hash, six characters at least."""
+        found = [e for e in self.entries if name in (e.name, e.name[1:]) or _begins(e.hash, name)]
         if len(found) != 1:
+            wrong = "ambiguous" if found else "unknown"
             valid = ", ".join(e.name for e in self.entries) or "none, the archive holds only the released benchmark"
-            raise UserError(f"unknown archive entry '{name}'. Valid: {valid}.")
+            raise UserError(f"{wrong} archive entry '{name}'. Valid: {valid}.")
         return found[0]
 
     def to_json(self) -> str:
@@ -118,7 +119,9 @@ def read_archive(path: Path) -> Archive:
         archive = Archive(benchmark=payload["benchmark"], content_hash=payload["content_hash"], entries=entries)
     except FileNotFoundError:
         raise UserError(f"there is no archive at {path}.") from None
-    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError, ValidationError) as error:
+    except OSError as error:
+        raise UserError(f"the archive at {path} cannot be read: {error.strerror}.") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise IntegrityError(f"{path} is damaged: {_first_line(error)}. Restore it from a copy.") from None
     previous = ""
     for entry in archive.entries:
@@ -128,6 +131,10 @@ def read_archive(path: Path) -> Archive:
     if stated != digest(payload):
         raise IntegrityError(f"{path} was changed after it was written. Restore it from a copy.")
     return archive
+
+
+def _begins(whole: str, prefix: str) -> bool:
+    return len(prefix) >= 6 and whole.startswith(prefix)
 
 
 def _first_line(error: BaseException) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from chase.core.interfaces import FirewallSubject
@@ -45,17 +46,29 @@ class FirewallRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Examined(Generic[State]):
-    """One task before and after, with what the checks need."""
+    """One task before and after, worked out as the checks ask for it: what breaks, breaks in a check."""
 
     subject: FirewallSubject[State]
     proposal: Proposal[State]
     task: str
     other: str
     """The task whose question and contents are put in for the check of task independence."""
-    before: Presented
-    after: Presented
-    state: State
-    transformed: State
+
+    @cached_property
+    def state(self) -> State:
+        return self.subject.state(self.task)
+
+    @cached_property
+    def transformed(self) -> State:
+        return self.proposal.transformation.apply(self.state)
+
+    @cached_property
+    def before(self) -> Presented:
+        return self.subject.released(self.task)
+
+    @cached_property
+    def after(self) -> Presented:
+        return self.subject.present(self.transformed)
 
 
 def task_and_answer(e: Examined[Any]) -> str | None:
@@ -102,8 +115,9 @@ def declared_changes(e: Examined[Any]) -> str | None:
 
 def task_independence(e: Examined[Any]) -> str | None:
     """With another task's question, answer, labels, record values and ids the protocol changes in the same way."""
-    exchanged = e.proposal.transformation.apply(e.subject.exchanged(e.task, e.other))
-    same = e.subject.protocol(exchanged) == e.subject.protocol(e.transformed)
+    exchanged = e.subject.exchanged(e.task, e.other)
+    theirs = _changes(e.subject, exchanged, e.proposal.transformation.apply(exchanged))
+    same = theirs == _changes(e.subject, e.state, e.transformed)
     return None if same else f"the change depends on what the task is about (exchanged with {e.other})"
 
 
@@ -111,7 +125,7 @@ def replay_and_inversion(e: Examined[Any]) -> str | None:
     """A second run gives the same bytes, the records are recovered, and a stated inverse restores the state."""
     transformation = e.proposal.transformation
     again = e.subject.present(transformation.apply(e.subject.state(e.task)))
-    if again.view != e.after.view:
+    if again != e.after:
         return "a replay shows something else"
     if _pieces(again) != _pieces(e.before):
         return "the contents are not recovered"
@@ -121,6 +135,12 @@ def replay_and_inversion(e: Examined[Any]) -> str | None:
         if (back.view, back.protocol) != (e.before.view, e.before.protocol):
             return "the inverse does not restore the original"
     return None
+
+
+def _changes(subject: FirewallSubject[State], before: State, after: State) -> list[str]:
+    """What becomes of each document's protocol, whatever the document's id."""
+    now = subject.protocol(after)
+    return sorted(str((fields, now.get(document))) for document, fields in subject.protocol(before).items())
 
 
 def _pieces(presented: Presented) -> list[str]:
@@ -156,7 +176,7 @@ def examine(
     checked = list(tasks if tasks is not None else subject.check_tasks)
     wrong: dict[str, str] = {}
     for place, task in enumerate(checked):
-        examined = _examined(proposal, subject, task, checked[place - 1])
+        examined = Examined(proposal=proposal, subject=subject, task=task, other=checked[place - 1])
         for name, check in CHECKS.items():
             if name not in wrong and (problem := _safely(check, examined)) is not None:
                 wrong[name] = f"{task}: {problem}"
@@ -171,23 +191,8 @@ def examine(
     )
 
 
-def _examined(proposal: Proposal[State], subject: FirewallSubject[State], task: str, other: str) -> Examined[State]:
-    state = subject.state(task)
-    transformed = proposal.transformation.apply(state)
-    return Examined(
-        subject=subject,
-        proposal=proposal,
-        task=task,
-        other=other,
-        before=subject.present(state),
-        after=subject.present(transformed),
-        state=state,
-        transformed=transformed,
-    )
-
-
 def _safely(check: Callable[[Examined[Any]], str | None], examined: Examined[Any]) -> str | None:
-    """A check that cannot be carried out has failed: an operator that breaks on exchanged data, say."""
+    """A check that cannot be carried out has failed: an operator that breaks on this task, say."""
     try:
         return check(examined)
     except Exception as error:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -28,6 +29,14 @@ def _irreversible(arguments: Any) -> Mapping[str, Json] | None:
     return None
 
 
+def _values(schema: Mapping[str, Json]) -> Sequence[Json]:
+    if "anyOf" in schema:
+        return [value for option in schema["anyOf"] for value in _values(option)]
+    if "const" in schema:
+        return [schema["const"]]
+    return schema.get("enum") or range(schema["minimum"], schema["maximum"] + 1)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OperatorKind(Generic[State]):
     """A typed change that proposals may ask for. `run` looks at protocol state, arguments and seed alone."""
@@ -43,6 +52,17 @@ class OperatorKind(Generic[State]):
     """Whether it draws from the seed with given arguments."""
     inverse: Callable[[Any], Mapping[str, Json] | None] = _irreversible
     """Arguments with which the same kind undoes it, or None."""
+
+    def choices(self) -> Mapping[str, Sequence[Json]]:
+        """Each argument's values, all of them: what an allowlist offers is finite."""
+        properties = self.arguments.model_json_schema().get("properties", {})
+        return {name: _values(schema) for name, schema in properties.items()}
+
+    def forms(self) -> Sequence[KindOperator[State]]:
+        """Every operator that this kind can make, once each."""
+        choices = self.choices()
+        made = (self.make(dict(zip(choices, values, strict=True))) for values in product(*choices.values()))
+        return tuple({str(operator.arguments): operator for operator in made}.values())
 
     def make(self, arguments: Mapping[str, Json]) -> KindOperator[State]:
         """The operator with these arguments, normalised; a `UserError` says what is wrong with them."""

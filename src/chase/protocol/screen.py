@@ -22,7 +22,7 @@ def screen(proposal: Proposal[State], subject: FirewallSubject[State], archived:
 def is_active(proposal: Proposal[State], subject: FirewallSubject[State]) -> bool:
     """Whether the fixed example, or any other check task, is shown differently."""
     for task in subject.check_tasks:
-        state = subject.state(task)
-        if subject.present(proposal.transformation.apply(state)).view != subject.present(state).view:
+        transformed = proposal.transformation.apply(subject.state(task))
+        if subject.present(transformed).view != subject.released(task).view:
             return True
     return False

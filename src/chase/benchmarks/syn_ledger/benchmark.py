@@ -21,7 +21,7 @@ from chase.core.errors import UserError, choose
 from chase.core.interfaces import Environment, Transformation
 from chase.core.keyed import digest
 from chase.core.observables import OBSERVABLES, ObservableFunction
-from chase.core.values import CheckResult, Defaults, FileView, Limits, ToolSpec, View
+from chase.core.values import CheckResult, Defaults, FileView, Limits, Shown, ToolSpec, View
 from chase.protocol.transformation import OperatorList
 
 DEFAULT_SEED = 20261
@@ -205,6 +205,23 @@ class SynLedger:
             )
             for document, protocol in zip(self.task(task).documents, manifest, strict=True)
         )
+
+    def shown(self, task: str, transformation: Transformation[Manifest]) -> list[Shown]:
+        """What can be shown of each document: its places in the listing and in broad results, its first window."""
+        files = self._searchable(task, transformation)
+        return [
+            Shown(
+                id=f.file.id,
+                path=f.file.path,
+                listing=f.listing,
+                listing_of=len(files),
+                hit=f.rank,
+                hit_of=len(files),
+                window=0,
+                text=f.file.windows[0],
+            )
+            for f in files
+        ]
 
     def score(self, task: str, answer: str | None) -> float:
         return scoring.score(self.task(task).answer, answer)

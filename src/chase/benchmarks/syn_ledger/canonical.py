@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from operator import attrgetter
+from itertools import chain
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 from chase.benchmarks.syn_ledger import scoring
-from chase.benchmarks.syn_ledger.contents import FIELDS, Record, read_question, solve
+from chase.benchmarks.syn_ledger.contents import FIELDS, Document, Record, read_question, solve
 from chase.benchmarks.syn_ledger.generator import visible_numbers
 from chase.benchmarks.syn_ledger.manifest import PROTOCOL_FIELDS, DocumentProtocol, Manifest
 from chase.benchmarks.syn_ledger.parsing import parse
-from chase.benchmarks.syn_ledger.rendering import RenderedFile
+from chase.benchmarks.syn_ledger.rendering import RenderedFile, render
 from chase.benchmarks.syn_ledger.tools import VERSION as TOOLS_VERSION
 from chase.benchmarks.syn_ledger.world import World
 from chase.core.keyed import digest, key_bits, opaque_id, sorted_by_key
@@ -27,6 +28,7 @@ class LedgerSubject:
 
     def __init__(self, benchmark: SynLedger) -> None:
         self._benchmark = benchmark
+        self._released: dict[str, Presented] = {}
         tasks = [*benchmark.tasks("evo"), *benchmark.tasks("disc")]
         self.check_tasks: Sequence[str] = sorted_by_key(tasks, "firewall", benchmark.content_hash)
 
@@ -59,12 +61,20 @@ class LedgerSubject:
             manifest=Manifest(tuple(protocol for _, protocol in placed)),
         )
 
-    def protocol(self, state: World) -> Sequence[Mapping[str, Json]]:
-        return sorted((_fields(protocol) for protocol in state.manifest), key=str)
+    def protocol(self, state: World) -> Mapping[str, Mapping[str, Json]]:
+        return {protocol.id: _fields(protocol) for protocol in state.manifest}
+
+    def released(self, task: str) -> Presented:
+        if task not in self._released:
+            self._released[task] = self.present(self.state(task))
+        return self._released[task]
 
     def present(self, state: World) -> Presented:
         files = state.files()
-        contents: dict[str, list[tuple[Json, ...]] | None] = {file.id: _records(file) for file in files}
+        contents = {
+            document.id: _records(file, document, protocol)
+            for file, document, protocol in zip(files, state.documents, state.manifest, strict=True)
+        }
         return Presented(
             question=state.question,
             answer=_answer(state.question, contents),
@@ -72,7 +82,7 @@ class LedgerSubject:
             numbers=frozenset(visible_numbers([state.question, *_shown(files)])),
             access=_access(state, files),
             scoring=_scoring(state),
-            protocol={protocol.id: _fields(protocol) for protocol in state.manifest},
+            protocol=self.protocol(state),
             view=digest([state.question, *_shown(files), _orders(state.manifest)]),
         )
 
@@ -93,14 +103,29 @@ def _fields(protocol: DocumentProtocol) -> dict[str, Json]:
 _values = attrgetter(*FIELDS)
 
 
-def _records(file: RenderedFile) -> list[tuple[Json, ...]] | None:
-    """The file's records in an order of their own; None where whole and windows do not agree or do not parse."""
+def _records(file: RenderedFile, document: Document, protocol: DocumentProtocol) -> list[tuple[Json, ...]] | None:
+    """The records read from the file, in the document's own order.
+
+    None where whole and windows do not agree or do not parse, where the records do not give the same bytes again (white
+    space beside them would be shown too), or where the protocol's texts cannot be told apart.
+    """
+    if not _is_plain(protocol):
+        return None
     try:
-        whole = sorted(_values(record) for record in parse(file.text))
-        windows = sorted(_values(record) for window in file.windows for record in parse(window))
+        shown = parse(file.text)
+        windows = [record for window in file.windows for record in parse(window)]
+        held = tuple(record for _, record in sorted(zip(protocol.order, shown, strict=True), key=itemgetter(0)))
+        again = render(replace(document, records=held), protocol)
     except (ValueError, IndexError):
         return None
-    return whole if windows == whole else None
+    return [_values(record) for record in held] if windows == list(shown) and again == file else None
+
+
+def _is_plain(protocol: DocumentProtocol) -> bool:
+    """Whether no text would pass for another field's: a stem with a folder in it, a title of two lines."""
+    names = (protocol.root, *protocol.folders, protocol.stem, protocol.suffix)
+    lines = (*names, protocol.title, protocol.section, *chain.from_iterable(protocol.metadata))
+    return not any("/" in name for name in names) and all(len(f"{line}.".splitlines()) == 1 for line in lines)
 
 
 def _answer(question: str, contents: Mapping[str, list[tuple[Json, ...]] | None]) -> int | None:
@@ -127,6 +152,6 @@ def _access(state: World, files: Sequence[RenderedFile]) -> Json:
 
 def _scoring(state: World) -> Json:
     return {
-        "scorer": f"{state.scorer.__module__}.{state.scorer.__qualname__}/{scoring.VERSION}",
+        "scorer": scoring.VERSION if state.scorer is scoring.score else "another",
         "verdicts": [state.scorer(answer, output) for answer, output, _ in scoring.FIXTURES],
     }

@@ -11,7 +11,10 @@ from chase.benchmarks.syn_ledger.controls import POSITIVE, negative_controls
 from chase.benchmarks.syn_ledger.manifest import PROTOCOL_FIELDS, Manifest
 from chase.benchmarks.syn_ledger.operators import ALLOWLIST
 from chase.benchmarks.syn_ledger.world import World, lift
+from chase.core.interfaces import Transformation
 from chase.core.values import Json
+from chase.protocol.example import Call, Example, before_and_after
+from chase.protocol.kit import ProtocolKit
 from chase.protocol.proposal import Proposal, parse_proposal
 from chase.protocol.selftest import Controls, Negative
 from chase.protocol.transformation import OperatorList
@@ -61,6 +64,32 @@ def ledger_controls(benchmark: SynLedger) -> Controls[World]:
 
 def subject_of(benchmark: SynLedger) -> LedgerSubject:
     return LedgerSubject(benchmark)
+
+
+def ledger_kit(benchmark: SynLedger) -> ProtocolKit:
+    """What challenging a Syn-Ledger benchmark's protocol needs."""
+    return ProtocolKit(
+        base=BASE,
+        parse=parse_ledger_proposal,
+        lift=lift,
+        subject=subject_of(benchmark),
+        allowlist=ALLOWLIST,
+        shown=benchmark.shown,
+        observables=benchmark.observables,
+    )
+
+
+def ledger_example(benchmark: SynLedger, transformation: Transformation[Manifest]) -> Example:
+    """What an agent sees of the fixed example before and after: its listing, a broad search, one changed document."""
+    task = subject_of(benchmark).check_tasks[0]
+    view = benchmark.view(task, benchmark.variant("released"))
+    return before_and_after(
+        benchmark,
+        transformation,
+        task=task,
+        looks=[Call(tool="list_files", arguments={}), Call(tool="search", arguments={"query": view.question})],
+        openings=[Call(tool="open_file", arguments={"file": file.id}) for file in view.files],
+    )
 
 
 def _form(operators: list[dict[str, Json]]) -> dict[str, Json]:

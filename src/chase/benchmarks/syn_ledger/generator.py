@@ -85,8 +85,8 @@ def _generate_task(seed: int, number: int, answer: int, planted: Sequence[str]) 
 
 
 def visible_numbers(texts: Iterable[str]) -> set[int]:
-    """Every integer token in the texts: maximal runs of digits, whatever their sign."""
-    return {int(run) for run in set(re.findall(r"[0-9]+", "\n".join(texts)))}
+    """Every integer token in the texts: maximal runs of digits of any script, whatever their sign."""
+    return {int(run) for run in set(re.findall(r"\d+", "\n".join(texts)))}
 
 
 def _visible(made: GeneratedTask) -> Iterable[str]:

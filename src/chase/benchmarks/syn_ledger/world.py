@@ -34,7 +34,9 @@ class World:
     scorer: Scorer = scoring.score
 
     def files(self) -> tuple[RenderedFile, ...]:
-        """The documents as shown, in the order of the list."""
+        """The documents as shown, in the order of the list. Each has the protocol of its own id, or it is an error."""
+        if [document.id for document in self.documents] != [protocol.id for protocol in self.manifest]:
+            raise ValueError("the manifest is not that of the documents")
         return tuple(
             rendering.render(document, protocol)
             for document, protocol in zip(self.documents, self.manifest, strict=True)

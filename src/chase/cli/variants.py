@@ -1,0 +1,89 @@
+"""What `--variant` means: a construction of the benchmark, a transformation in a file, or an archive's entry."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.firewall import parse_ledger_proposal
+from chase.benchmarks.syn_ledger.manifest import Manifest
+from chase.core.errors import IntegrityError, UserError
+from chase.protocol.archive import SCHEMA, Archive, ArchiveEntry, read_archive
+from chase.protocol.transformation import OperatorList
+
+HELP = "released, a construction (neutral, neutralise-depth), FILE.json, or ARCHIVE.json#b2"
+
+
+def resolve_variant(benchmark: SynLedger, variant: str) -> OperatorList[Manifest]:
+    """The transformation that a `--variant` names; what cannot be used is refused before anything runs."""
+    if variant.endswith(".json"):
+        return _in_file(benchmark, Path(variant))
+    path, _, name = variant.rpartition("#")
+    return _in_archive(benchmark, Path(path), name) if path else benchmark.variant(variant)
+
+
+def require_made_on(archive: Archive, benchmark: SynLedger, path: str | Path) -> None:
+    """Refuse an archive of another benchmark, or of another content of this one."""
+    if archive.benchmark != benchmark.name:
+        raise UserError(
+            f"{path} is an archive for {archive.benchmark}, not for {benchmark.name}. Name that benchmark, "
+            f"or save the entry's transformation (`chase archive show {path} --json`) as a file of its own."
+        )
+    if archive.content_hash != benchmark.content_hash:
+        raise IntegrityError(
+            f"{path} was made on another content of {archive.benchmark}: use the version of chase that made it."
+        )
+
+
+def archived_transformation(entry: ArchiveEntry, path: str | Path) -> OperatorList[Manifest]:
+    """The entry's transformation, refused where it does not mean here what it meant when it was archived."""
+    try:
+        transformation = parse_ledger_proposal(entry.transformation).transformation
+    except UserError as error:
+        raise UserError(f"{path}#{entry.name}: {error} Use the version of chase that archived it.") from None
+    if transformation.hash != entry.hash:
+        raise IntegrityError(
+            f"{path}#{entry.name}: its canonical form is another one now. Use the version of chase that archived it."
+        )
+    return transformation
+
+
+def _in_file(benchmark: SynLedger, path: Path) -> OperatorList[Manifest]:
+    try:
+        form = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"variant={path} cannot be read: {error}.") from None
+    if _is_archive(form):
+        return _in_archive(benchmark, path)
+    try:
+        return parse_ledger_proposal(form).transformation
+    except UserError as error:
+        raise UserError(f"variant={path}: {error}") from None
+
+
+def _is_archive(form: str) -> bool:
+    try:
+        document = json.loads(form)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and document.get("schema") == SCHEMA
+
+
+def _in_archive(benchmark: SynLedger, path: Path, name: str | None = None) -> OperatorList[Manifest]:
+    archive = read_archive(path)
+    require_made_on(archive, benchmark, path)
+    try:
+        entry = _only(archive, path) if name is None else archive.entry(name)
+    except UserError as error:
+        raise UserError(f"variant={path}: {error}") from None
+    return archived_transformation(entry, path)
+
+
+def _only(archive: Archive, path: Path) -> ArchiveEntry:
+    if not archive.entries:
+        raise UserError("it holds no counterfactual, only the released benchmark: write released.")
+    if len(archive.entries) > 1:
+        valid = ", ".join(f"{path}#{entry.name}" for entry in archive.entries)
+        raise UserError(f"it holds {len(archive.entries)} counterfactuals: name one. Valid: {valid}.")
+    return archive.entries[0]

@@ -1,0 +1,111 @@
+"""What Proposers and Challengers are given and give back. Plain data: no benchmark, no store, no code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from chase.core.values import Json
+
+CandidateTrack = Literal["structural", "guidance", "integrated"]
+CANDIDATE_TRACKS: tuple[CandidateTrack, ...] = ("structural", "guidance", "integrated")
+"""In the order in which ties are decided."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """A harness that a Proposer wrote: the files of its folder, which the host parses as data."""
+
+    track: CandidateTrack | None
+    files: Mapping[str, str]
+    record: Mapping[str, Json] = field(default_factory=dict)
+    """The edits, targeted failures, activation and stopping conditions, expected tool cost, regression risks."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draft:
+    """A protocol transformation that a Challenger wrote, in its JSON form, which the host parses as data."""
+
+    form: Mapping[str, Json]
+    suspected: tuple[str, ...] = ()
+    """The observables that the harness is suspected to lean on."""
+    traces: tuple[str, ...] = ()
+    """Supporting traces, as paths in the history tree."""
+    replay: Mapping[str, Json] = field(default_factory=dict)
+    """Settings that replay it. Kept in the record."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EditSpace:
+    """Which parts of a harness a Proposer may edit."""
+
+    name: str
+    description: str
+    keys: tuple[str, ...]
+    """Beginnings of the keys of a harness diff (`retrieval.`, `guidance/`, …); all if empty."""
+
+    def allows(self, key: str) -> bool:
+        return not self.keys or key.startswith(self.keys)
+
+
+ALL_EDITS = EditSpace(name="all", description="every editable part of a harness", keys=())
+DOCUMENT_EDITS = EditSpace(
+    name="documents",
+    description="document handling only: which files are preferred, opened and read on; no queries",
+    keys=("retrieval.rank", "tools.", "guidance/"),
+)
+EDIT_SPACES: Mapping[str, EditSpace] = {space.name: space for space in (ALL_EDITS, DOCUMENT_EDITS)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OperatorEffect:
+    """What one operator of the allowlist does to what can be observed, measured on the fixed example."""
+
+    operator: Mapping[str, Json]
+    """Its JSON form: name and arguments."""
+    touched: Mapping[str, float]
+    """Observable → 1 less the rank correlation of before and after: 1 scrambled or made equal, 2 reversed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProposerContext:
+    """What a Proposer is given in a round."""
+
+    history: Path
+    """The root of the read-only history tree: see `engine/history.py`."""
+    round: int
+    current: str
+    """The name of `H_{t-1}` in the tree."""
+    initial: str
+    benchmark: str
+    """The base name that a harness must name."""
+    epsilon: str
+    edit_space: EditSpace
+    observables: Mapping[str, str]
+    """Name → description."""
+    limits: Mapping[str, int]
+    """Calls by group of tools, and in all under 'total'."""
+    constrained: bool
+    """Whether the archive's constraints apply (CHASE)."""
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChallengerContext:
+    """What a Challenger is given in a round."""
+
+    history: Path
+    round: int
+    current: str
+    """The name of `H_t` in the tree."""
+    initial: str
+    benchmark: str
+    observables: Mapping[str, str]
+    operators: tuple[Mapping[str, Json], ...]
+    """The allowlist as data: name, version, summary, JSON schema of the arguments."""
+    effects: tuple[OperatorEffect, ...]
+    proposals: int
+    """How many to write."""
+    seed: int

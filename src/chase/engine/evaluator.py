@@ -1,0 +1,145 @@
+"""A method's capability: it evaluates harnesses on the task sets it holds and reads what it evaluated, no more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from chase.core.errors import IntegrityError
+from chase.core.interfaces import Benchmark, Transformation
+from chase.core.values import Json
+from chase.engine.rollout import Job
+from chase.engine.runner import Runner
+from chase.harness.spec import Harness
+from chase.stats.estimates import within_task_means
+from chase.store.store import Store
+
+SEALED = frozenset({"cert"})
+"""Task sets that nobody holds before the seal of a run is broken."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A harness under a transformation on one task set: every score, task by task."""
+
+    role: str
+    harness: str
+    transformation: str
+    scores: Mapping[str, tuple[float, ...]]
+    """Task → the score of each rollout."""
+    reasons: Mapping[str, tuple[str, ...]]
+    rollouts: Mapping[str, tuple[str, ...]]
+    """Task → the digest of each rollout."""
+
+    @cached_property
+    def means(self) -> Mapping[str, Fraction]:
+        """Averaged within task."""
+        return within_task_means(self.scores)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opening:
+    """That a run's certification set was opened, for the record: made by `unseal` alone."""
+
+    subject: str
+    reason: str
+
+
+def unseal(store: Store, subject: str, hashes: Mapping[str, Json], reason: str = "") -> Opening:
+    """Commit, then reveal: record what was fixed, and only then hand out the key to the sealed set."""
+    store.record_seal(subject, hashes, reason)
+    return Opening(subject=subject, reason=reason)
+
+
+class Evaluator:
+    """Evaluates and reads the task sets of some roles. Whoever holds it can reach no other through it."""
+
+    def __init__(
+        self,
+        *,
+        benchmark: Benchmark[Any],
+        runner: Runner,
+        store: Store,
+        roles: Mapping[str, int],
+        run_seed: int,
+        opening: Opening | None = None,
+    ) -> None:
+        """`roles` says which roles are held and how many rollouts of each task are made."""
+        if (sealed := SEALED & roles.keys()) and opening is None:
+            raise IntegrityError(f"task set '{min(sealed)}' is sealed: open it with `unseal`, which records it.")
+        self._benchmark = benchmark
+        self._runner = runner
+        self._store = store
+        self._roles = dict(roles)
+        self._run_seed = run_seed
+        self._mine: set[str] = set()
+
+    @property
+    def roles(self) -> frozenset[str]:
+        return frozenset(self._roles)
+
+    def tasks(self, role: str) -> tuple[str, ...]:
+        """The opaque ids of a role's tasks."""
+        self._check(role)
+        return tuple(self._benchmark.tasks(role))
+
+    async def evaluate(self, harness: Harness, transformation: Transformation[Any], role: str) -> Cell:
+        """Every task of the role, as often as was agreed. What the store has is not run again."""
+        (cell,) = await self.evaluate_all([(harness, transformation)], role)
+        return cell
+
+    async def evaluate_all(
+        self, pairs: list[tuple[Harness, Transformation[Any]]], role: str, tasks: tuple[str, ...] | None = None
+    ) -> list[Cell]:
+        """Several harnesses and transformations at once, on all tasks of the role or on some."""
+        chosen = self.tasks(role) if tasks is None else tasks
+        if strange := set(chosen) - set(self.tasks(role)):
+            raise IntegrityError(f"task {min(strange)} is not of role '{role}', which is what is held here.")
+        count = self._roles[role]
+        jobs = [
+            Job(
+                benchmark=self._benchmark,
+                transformation=transformation,
+                harness=harness,
+                task=task,
+                index=index,
+                run_seed=self._run_seed,
+            )
+            for harness, transformation in pairs
+            for task in chosen
+            for index in range(count)
+        ]
+        results = iter(await self._runner.evaluate(jobs))
+        cells = []
+        for harness, transformation in pairs:
+            by_task = {task: [next(results) for _ in range(count)] for task in chosen}
+            self._mine.update(result.digest for of_task in by_task.values() for result in of_task)
+            cells.append(
+                Cell(
+                    role=role,
+                    harness=harness.hash,
+                    transformation=transformation.hash,
+                    scores={task: tuple(r.outcome.score or 0.0 for r in rs) for task, rs in by_task.items()},
+                    reasons={task: tuple(r.outcome.reason for r in rs) for task, rs in by_task.items()},
+                    rollouts={task: tuple(r.digest for r in rs) for task, rs in by_task.items()},
+                )
+            )
+        return cells
+
+    def trace(self, digest: str) -> Json:
+        """The trace of a rollout that was evaluated here; any other is refused, in the store or not."""
+        if digest not in self._mine:
+            raise IntegrityError(f"rollout {digest[:12]} was not evaluated here: its trace is not readable.")
+        stored = self._store.get(digest)
+        if stored is None:
+            raise IntegrityError(f"rollout {digest[:12]} is gone from the store.")
+        self._check(stored.key.role)
+        return self._store.trace(stored.trace_digest)
+
+    def _check(self, role: str) -> None:
+        if role not in self._roles:
+            held = ", ".join(sorted(self._roles)) or "none"
+            raise IntegrityError(f"role '{role}' is not held here. Held: {held}.")

@@ -1,0 +1,140 @@
+"""What a trace says about how an agent worked: what it saw, what it chose among what, where it read on.
+
+The reader of the format that `engine/trace.py` writes. It looks at tool events alone, which are the same for every
+model, and at no text of the model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from chase.core.interfaces import Observable
+from chase.core.values import Shown
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """A moment at which the agent (or its harness) chose: which document to open, or whether to read on in one."""
+
+    kind: Literal["open", "read on"]
+    document: str
+    options: tuple[Shown, ...]
+    """What it chose among, as seen then: unopened documents alike in matching the query; all seen ones to read on."""
+    taken: bool = True
+    """Whether it did read on."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """One trace, read."""
+
+    task: str
+    score: float
+    answered: bool
+    """Whether it ended with an answer in the required form."""
+    decisions: tuple[Decision, ...]
+    seen: Mapping[str, Shown]
+    opened: tuple[str, ...]
+    """Documents in the order in which they were opened, each once."""
+    unfinished: frozenset[str]
+    """Opened documents in which it did not read on."""
+    coverages: tuple[int, ...]
+    """Of each search: how many documents matched it whole."""
+    last: str | None
+    """The document that it looked at last."""
+    calls: Mapping[str, int]
+    """Calls by tool."""
+
+
+@dataclass(slots=True)
+class _State:
+    seen: dict[str, Shown] = field(default_factory=dict)
+    matched: set[str] = field(default_factory=set)
+    windows: dict[str, int] = field(default_factory=dict)
+    decisions: list[Decision] = field(default_factory=list)
+    coverages: list[int] = field(default_factory=list)
+    calls: dict[str, int] = field(default_factory=dict)
+    waiting: str | None = None
+    """A document whose first window was just read: the next opening says whether it was read on."""
+    last: str | None = None
+
+    def take_in(self, event: Mapping[str, Any]) -> None:
+        self.calls[event["tool"]] = self.calls.get(event["tool"], 0) + 1
+        coverage = event.get("coverage")
+        if coverage is not None:
+            self.coverages.append(coverage)
+        for item in event["shown"]:
+            document = item["id"]
+            if "window" in item:
+                self._open(document, item, event["result"][event["head"] :].lstrip("\n"))
+                continue
+            known = self.seen.get(document, Shown(id=document, path=item["path"]))
+            place = item.get("hit")
+            if place is not None and (known.hit is None or place < known.hit):
+                known = replace(known, hit=place)
+            self.seen[document] = replace(known, listing=item.get("listing", known.listing))
+            if coverage is not None and place is not None and place < coverage:
+                self.matched.add(document)
+
+    def _open(self, document: str, item: Mapping[str, Any], text: str) -> None:
+        if self.waiting is not None:
+            options = tuple(self.seen.values())
+            taken = document == self.waiting
+            self.decisions.append(Decision(kind="read on", document=self.waiting, options=options, taken=taken))
+            self.waiting = None
+        known = self.seen.get(document, Shown(id=document, path=item["path"]))
+        if item["window"] == 0:
+            self.seen[document] = known
+            alike = tuple(
+                shown
+                for shown in self.seen.values()
+                if shown.id not in self.windows and (shown.id in self.matched) == (document in self.matched)
+            )
+            self.decisions.append(Decision(kind="open", document=document, options=alike))
+            self.seen[document] = replace(known, window=0, text=text)
+            self.waiting = document
+        self.windows[document] = self.windows.get(document, 0) + 1
+        self.last = document
+
+
+def read_trace(trace: Mapping[str, Any]) -> Reading:
+    """The trace as a miner reads it."""
+    state = _State()
+    for event in trace["events"]:
+        if event["event"] == "tool" and event["ok"]:
+            state.take_in(event)
+    answer = str(trace["answer"] or "").strip()
+    return Reading(
+        task=trace["task"],
+        score=float(trace["score"] or 0.0),
+        answered=trace["reason"] == "answered" and answer.lstrip("+-−").replace(",", "").isdigit(),
+        decisions=tuple(state.decisions),
+        seen=state.seen,
+        opened=tuple(state.windows),
+        unfinished=frozenset(document for document, windows in state.windows.items() if windows == 1),
+        coverages=tuple(state.coverages),
+        last=state.last,
+        calls=state.calls,
+    )
+
+
+def ranks(observable: Observable, documents: Iterable[Shown]) -> dict[str, float]:
+    """Each document's rank on an observable, 0 lowest to 1 highest; only where it can be seen and differs."""
+    values = {shown.id: value for shown in documents if (value := observable(shown)) is not None}
+    known = sorted(set(values.values()))
+    if len(known) < 2:
+        return {}
+    place = {value: index / (len(known) - 1) for index, value in enumerate(known)}
+    return {document: place[value] for document, value in values.items()}
+
+
+def lean(observable: Observable, decisions: Sequence[Decision]) -> float | None:
+    """How far decisions go to the low (−) or high (+) side of an observable, from −½ to ½; None if none could."""
+    pulls = []
+    for decision in decisions:
+        rank = ranks(observable, decision.options).get(decision.document)
+        if rank is not None:
+            pulls.append((rank - 0.5) * (1 if decision.taken else -1))
+    return sum(pulls) / len(pulls) if pulls else None

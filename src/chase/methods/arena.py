@@ -1,0 +1,91 @@
+"""Where a method meets its tasks: scores go to the method, scores and traces to the history trees of its agents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from chase.core.interfaces import Transformation
+from chase.core.values import Json
+from chase.engine.evaluator import Cell, Evaluator
+from chase.engine.history import HistoryWriter
+from chase.harness.spec import Harness
+from chase.methods.selection import Standing
+from chase.stats.destruction import destruction, gain
+from chase.stats.estimates import PerTask, mean
+
+RELEASED = "released"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """A harness with its name in the run and what its Proposer wrote about it."""
+
+    name: str
+    harness: Harness
+    record: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """A benchmark `B_b` with its name in the run."""
+
+    name: str
+    transformation: Transformation[Any]
+    told: bool = True
+    """Whether agents read of it in their history: archived ones yes, proposals under trial no."""
+
+
+Means = Mapping[tuple[str, str], PerTask]
+"""(harness, variant) → each task's mean score."""
+
+
+class Arena(Protocol):
+    """What a method needs of the world. The paper's numbers can be fed in through it."""
+
+    async def means(self, harnesses: Sequence[Named], variants: Sequence[Variant], role: str) -> Means: ...
+
+
+class StoreArena:
+    """The arena over an evaluator. What a role's agents may read is written to the role's tree."""
+
+    def __init__(self, evaluator: Evaluator, trees: Mapping[str, HistoryWriter]) -> None:
+        self._evaluator = evaluator
+        self._trees = trees
+
+    async def means(self, harnesses: Sequence[Named], variants: Sequence[Variant], role: str) -> Means:
+        pairs = [(harness, variant) for harness in harnesses for variant in variants]
+        cells = await self._evaluator.evaluate_all([(h.harness, v.transformation) for h, v in pairs], role)
+        if (tree := self._trees.get(role)) is not None:
+            for (harness, variant), cell in zip(pairs, cells, strict=True):
+                if variant.told and not tree.has_scores(harness.name, variant.name):
+                    self._write(tree, harness, variant, cell)
+        return {(h.name, v.name): cell.means for (h, v), cell in zip(pairs, cells, strict=True)}
+
+    def _write(self, tree: HistoryWriter, harness: Named, variant: Variant, cell: Cell) -> None:
+        traces = {
+            (task, index): self._evaluator.trace(digest)
+            for task, digests in cell.rollouts.items()
+            for index, digest in enumerate(digests)
+        }
+        tree.add_harness(harness.name, harness.harness, harness.record)
+        tree.add_scores(harness.name, variant.name, cell.scores, cell.reasons, traces)
+
+
+def gain_destruction(means: Means, harness: str, initial: str, variant: str) -> dict[str, Any]:
+    """`Δ̂_b(H; H_0)` task by task."""
+    gains = [gain(means[harness, name], means[initial, name]) for name in (RELEASED, variant)]
+    return destruction(*gains)
+
+
+def standing(means: Means, harness: str, initial: str, variants: Sequence[Variant]) -> Standing:
+    """A harness's estimates from the cells of all variants."""
+    return Standing(
+        name=harness,
+        released=mean(means[harness, RELEASED]),
+        gain=mean(gain(means[harness, RELEASED], means[initial, RELEASED])),
+        destruction={
+            v.name: mean(gain_destruction(means, harness, initial, v.name)) for v in variants if v.name != RELEASED
+        },
+    )

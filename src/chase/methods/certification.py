@@ -1,0 +1,88 @@
+"""Certification: all is fixed and recorded, then `D_cert` is opened once and what is left of the gain measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from chase import __version__
+from chase.core.interfaces import Benchmark
+from chase.core.values import Json
+from chase.engine.evaluator import Evaluator, unseal
+from chase.engine.runner import Runner
+from chase.methods.arena import RELEASED, Named, StoreArena, Variant, gain_destruction
+from chase.methods.evolution import Evolved
+from chase.stats.destruction import archive_summary, excess_search_gain, gain
+from chase.stats.estimates import Estimate, estimate
+from chase.store.store import Store
+
+NEUTRAL = "neutral"
+"""The variant `B_0`, where a benchmark knows it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certified:
+    """`H*` against `H_0` on the sealed tasks."""
+
+    scores: Mapping[str, Mapping[str, Estimate]]
+    """Harness → variant → `R̂`."""
+    gains: Mapping[str, Estimate]
+    """Variant → `Ĝ_b(H*; H_0)`."""
+    destruction: Mapping[str, Estimate]
+    """Variant → `Δ̂_b(H*; H_0)`; under `B_0` it is `Δ̂_BS`."""
+    gamma: float
+    g_min: float
+    excess_search_gain: float
+    """`Δ̂_TS` with `evo` and `cert`."""
+    tasks: int
+
+    def to_json(self) -> dict[str, Json]:
+        return asdict(self)
+
+
+async def certify(
+    evolved: Evolved,
+    *,
+    benchmark: Benchmark[Any],
+    runner: Runner,
+    store: Store,
+    run: str,
+    rollouts: Mapping[str, int],
+    run_seed: int,
+    reason: str = "",
+) -> Certified:
+    """Commit, then reveal. A run whose set was opened before for the same hashes goes on without a reason."""
+    hashes = {
+        "final": evolved.final.harness.hash,
+        "harnesses": [named.harness.hash for named in evolved.harnesses],
+        "archive": [entry.digest() for entry in evolved.archive.entries],
+        "analysis": __version__,
+    }
+    initial, final = evolved.harnesses[0], evolved.final
+    opening = unseal(store, run, hashes, reason)
+    roles = {"cert": rollouts["cert"], "evo": rollouts["evo"]}
+    evaluator = Evaluator(
+        benchmark=benchmark, runner=runner, store=store, roles=roles, run_seed=run_seed, opening=opening
+    )
+    variants = list(evolved.variants)
+    if NEUTRAL in benchmark.variants():
+        variants.append(Variant(name=NEUTRAL, transformation=benchmark.variant(NEUTRAL)))
+    arena = StoreArena(evaluator, {})
+    pair = [Named(name="H0", harness=initial.harness), Named(name="H*", harness=final.harness)]
+    means = await arena.means(pair, variants, "cert")
+    gains = {v.name: gain(means["H*", v.name], means["H0", v.name]) for v in variants}
+    archived = {name: per_task for name, per_task in gains.items() if name != NEUTRAL}
+    summary = archive_summary(archived, released=RELEASED)
+    evo = await arena.means(pair, variants[:1], "evo")
+    return Certified(
+        scores={h.name: {v.name: estimate(means[h.name, v.name]) for v in variants} for h in pair},
+        gains={name: estimate(per_task) for name, per_task in gains.items()},
+        destruction={
+            v.name: estimate(gain_destruction(means, "H*", "H0", v.name)) for v in variants if v.name != RELEASED
+        },
+        gamma=float(summary.gamma),
+        g_min=float(summary.g_min),
+        excess_search_gain=float(excess_search_gain(gain(evo["H*", RELEASED], evo["H0", RELEASED]), gains[RELEASED])),
+        tasks=len(gains[RELEASED]),
+    )

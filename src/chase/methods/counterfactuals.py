@@ -1,0 +1,160 @@
+"""The host's half of a Challenger round: screen, rank, evaluate on `D_disc`, reduce, freeze, confirm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+from chase.core.agents import Draft
+from chase.core.values import Json
+from chase.methods.arena import RELEASED, Arena, Named, Variant, gain_destruction
+from chase.protocol.firewall import FirewallRecord, examine
+from chase.protocol.kit import ProtocolKit
+from chase.protocol.proposal import Proposal
+from chase.protocol.screening import Screened, preselect, screen_draft, screen_drafts
+from chase.stats.destruction import reaches
+from chase.stats.estimates import Estimate, PerTask, estimate, mean
+
+KEEPS = Fraction(4, 5)
+"""The share of `Δ̂` on `D_disc` that a reduced composition must keep."""
+MOST_REDUCED = 2
+"""Operators of a reduced composition: what names more than two cues names none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discovery:
+    """What a Challenger round found on `D_disc`."""
+
+    screened: Sequence[Screened]
+    evaluated: Sequence[tuple[Screened, Estimate]]
+    """The preselected ones with their `Δ̂`, in the order of the ranking; reductions after them."""
+    frozen: Screened | None
+    """The one with the largest `Δ̂`, reduced; fixed before confirmation."""
+    destruction: Estimate | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirmation:
+    """The frozen transformation on fresh tasks."""
+
+    estimate: Estimate
+    confirmed: bool
+    firewall: FirewallRecord
+    """The seven checks on the confirmation tasks."""
+
+
+def proposed(screened: Screened) -> Proposal[Any]:
+    """The proposal of a draft that passed the screens."""
+    if screened.proposal is None:
+        raise ValueError("a refused draft has no proposal")
+    return screened.proposal
+
+
+async def discover(
+    arena: Arena,
+    kit: ProtocolKit,
+    drafts: Sequence[Draft],
+    *,
+    pair: tuple[Named, Named],
+    role: str,
+    tasks: Sequence[str],
+    archived: frozenset[str],
+    count: int = 2,
+    reduce: bool = True,
+) -> Discovery:
+    """Screen all drafts, evaluate at most `count` of them, and reduce the best to the operators that matter."""
+    screened = screen_drafts(kit, drafts, archived=archived, discovery=tasks)
+    evaluated: list[tuple[Screened, PerTask]] = []
+    for chosen in preselect(screened, count):
+        evaluated.append((chosen, await _destruction(arena, pair, chosen, role)))
+    if not evaluated:
+        return Discovery(screened=screened, evaluated=(), frozen=None, destruction=None)
+    best, delta = max(evaluated, key=lambda found: mean(found[1]))
+    if reduce and mean(delta) > 0:
+        full = mean(delta)
+        for size in range(1, min(best.operators, MOST_REDUCED + 1)):
+            smaller = [
+                (part, await _destruction(arena, pair, part, role)) for part in _parts(kit, best, size, evaluated)
+            ]
+            evaluated += smaller
+            top = max(smaller, key=lambda found: mean(found[1]), default=None)
+            if top is not None and mean(top[1]) >= KEEPS * full:
+                best, delta = top
+                break
+    return Discovery(
+        screened=screened,
+        evaluated=[(s, estimate(d)) for s, d in evaluated],
+        frozen=best,
+        destruction=estimate(delta),
+    )
+
+
+def _parts(
+    kit: ProtocolKit, whole: Screened, size: int, evaluated: Sequence[tuple[Screened, PerTask]]
+) -> Iterator[Screened]:
+    """Parts of a composition with so many operators, around the best smaller one; those that pass the screens."""
+    form = proposed(whole).to_json()
+    smaller = [found for found in evaluated if found[0].operators == size - 1]
+    anchor = proposed(max(smaller, key=lambda f: mean(f[1]))[0]).to_json()["operators"] if smaller else []
+    for part in combinations(form["operators"], size):
+        if all(operator in part for operator in anchor):
+            reduced = {key: value for key, value in form.items() if key != "declared"} | {"operators": list(part)}
+            screened = screen_draft(kit, replace(whole.draft, form=reduced), archived=frozenset())
+            if screened.verdict == "valid":
+                yield screened
+
+
+async def _destruction(arena: Arena, pair: tuple[Named, Named], screened: Screened, role: str) -> PerTask:
+    return await destruction_of(arena, pair, proposed(screened).transformation, role)
+
+
+async def destruction_of(arena: Arena, pair: tuple[Named, Named], transformation: Any, role: str) -> PerTask:
+    """`Δ̂_b(H; H_0)` task by task, both harnesses under `B_rel` and `B_b`."""
+    harness, initial = pair
+    variants = [_released(transformation), Variant(name=transformation.hash, transformation=transformation, told=False)]
+    means = await arena.means(pair, variants, role)
+    return gain_destruction(means, harness.name, initial.name, transformation.hash)
+
+
+def _released(transformation: Any) -> Variant:
+    return Variant(name=RELEASED, transformation=type(transformation)())
+
+
+async def confirm(
+    arena: Arena,
+    kit: ProtocolKit,
+    frozen: Screened,
+    *,
+    pair: tuple[Named, Named],
+    role: str,
+    tasks: Sequence[str],
+    eta: str,
+) -> Confirmation:
+    """The seven checks on the confirmation tasks, then `Δ̂` there; confirmed if valid and `Δ̂ ≥ η`."""
+    record = examine(kit.lift(proposed(frozen)), kit.subject, tasks)
+    delta = await _destruction(arena, pair, frozen, role)
+    return Confirmation(estimate=estimate(delta), confirmed=record.valid and reaches(mean(delta), eta), firewall=record)
+
+
+def described(screened: Screened) -> dict[str, Json]:
+    """A screened draft for a run's record."""
+    proposal = screened.proposal
+    return {
+        "verdict": screened.verdict,
+        "reason": screened.reason,
+        "what": proposal.transformation.describe() if proposal else "",
+        "hash": proposal.transformation.hash if proposal else None,
+        "operators": screened.operators,
+        "suspected": list(screened.draft.suspected),
+        "touched": {name: round(value, 3) for name, value in screened.touched.items()},
+        "traces": list(screened.draft.traces),
+        "replay": dict(screened.draft.replay),
+        "description": proposal.description if proposal else "",
+    }
+
+
+def estimated(found: Estimate) -> dict[str, Json]:
+    return asdict(found)

@@ -1,0 +1,129 @@
+"""Between a method and its agents: contexts go out, what comes back is parsed as data and held to the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chase.core.agents import CANDIDATE_TRACKS, Candidate, ChallengerContext, Draft, EditSpace, ProposerContext
+from chase.core.errors import UserError
+from chase.core.interfaces import Challenger, Proposer
+from chase.core.keyed import key_bits
+from chase.core.values import Json
+from chase.engine.history import HistoryWriter
+from chase.harness.diff import diff_harnesses
+from chase.harness.folder import parse_files
+from chase.harness.spec import Harness
+from chase.methods.arena import Named
+from chase.methods.journal import Journal
+from chase.protocol.kit import ProtocolKit
+
+Check = Callable[[Harness, str], None]
+"""Refuses (`UserError`) a harness that the benchmark cannot run: limits, answer form, control code."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProposerDesk:
+    """Asks the Proposer once a round."""
+
+    proposer: Proposer
+    tree: HistoryWriter
+    journal: Journal
+    check: Check
+    base: str
+    epsilon: str
+    edit_space: EditSpace
+    observables: Mapping[str, str]
+    limits: Mapping[str, int]
+    constrained: bool
+    seed: int
+
+    async def candidates(self, round: int, current: Named, initial: Named) -> tuple[list[Named], list[str]]:
+        """The candidates that may be evaluated, in the order of ties, and why others may not."""
+        with self.tree.read_only() as root:
+            context = ProposerContext(
+                history=root,
+                round=round,
+                current=current.name,
+                initial=initial.name,
+                benchmark=self.base,
+                epsilon=self.epsilon,
+                edit_space=self.edit_space,
+                observables=self.observables,
+                limits=self.limits,
+                constrained=self.constrained,
+                seed=key_bits("propose", self.seed) & 0x7FFFFFFF,
+            )
+            answers = await self.journal.candidates(round, lambda: self.proposer.propose(context))
+        accepted: list[Named] = []
+        refused: list[str] = []
+        for place, candidate in enumerate(sorted(answers, key=_tie_order)):
+            name = f"r{round}-{candidate.track or place + 1}"
+            try:
+                harness = self._parsed(candidate, current.harness, name)
+            except UserError as error:
+                refused.append(f"{name}: {error}")
+                continue
+            if any(harness.hash == other.harness.hash for other in (initial, current, *accepted)):
+                refused.append(f"{name}: the same as a harness of the pool")
+                continue
+            accepted.append(Named(name=name, harness=harness, record=candidate.record))
+        return accepted[:3], refused
+
+    def _parsed(self, candidate: Candidate, current: Harness, name: str) -> Harness:
+        harness = parse_files(candidate.files, where=name)
+        diff = diff_harnesses(current, harness)
+        if candidate.track in ("structural", "guidance") and diff.tracks_changed - {candidate.track}:
+            raise UserError(f"a {candidate.track} candidate changes the other track")
+        for change in diff.changes:
+            if not self.edit_space.allows(change.key):
+                raise UserError(f"{change.key} is outside the edit space '{self.edit_space.name}'")
+        self.check(harness, name)
+        return harness
+
+
+def _tie_order(candidate: Candidate) -> int:
+    """Ties go to the structural, then the guidance, then the integrated candidate."""
+    return CANDIDATE_TRACKS.index(candidate.track) if candidate.track else len(CANDIDATE_TRACKS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChallengerDesk:
+    """Asks the Challenger once a round."""
+
+    challenger: Challenger
+    tree: HistoryWriter
+    journal: Journal
+    kit: ProtocolKit
+    observables: Mapping[str, str]
+    proposals: int
+    seed: int
+
+    async def drafts(self, round: int, current: Named, initial: Named) -> list[Draft]:
+        """At most as many drafts as were asked for."""
+        with self.tree.read_only() as root:
+            context = ChallengerContext(
+                history=root,
+                round=round,
+                current=current.name,
+                initial=initial.name,
+                benchmark=self.kit.base,
+                observables=self.observables,
+                operators=self.kit.operators(),
+                effects=self.kit.effects,
+                proposals=self.proposals,
+                seed=key_bits("challenge", self.seed) & 0x7FFFFFFF,
+            )
+            drafts = await self.journal.drafts(round, lambda: self.challenger.challenge(context))
+        return drafts[: self.proposals]
+
+
+def archive_note(entry: Mapping[str, Any], touched: Mapping[str, float]) -> dict[str, Json]:
+    """An archived counterfactual as agents may know it: what it does, not what the host found in which task."""
+    return {
+        "name": entry["name"],
+        "round": entry["round"],
+        "transformation": entry["transformation"],
+        "touched": dict(touched),
+    }

@@ -1,0 +1,49 @@
+"""What a run wrote down as it went: agents' answers before they are used, so that a resumed run does not ask again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from chase.core.agents import Candidate, Draft
+from chase.core.errors import IntegrityError
+from chase.store.workspace import Workspace
+
+
+class Journal:
+    """A run's folder. Every file is there whole or not at all."""
+
+    def __init__(self, workspace: Workspace, run: str) -> None:
+        self.workspace = workspace
+        self.run = run
+
+    @property
+    def folder(self) -> Path:
+        return self.workspace.run_folder(self.run)
+
+    def write(self, name: str, text: str) -> None:
+        self.workspace.write_run_file(self.run, name, text)
+
+    async def candidates(self, round: int, ask: Callable[[], Awaitable[Sequence[Candidate]]]) -> list[Candidate]:
+        """The round's candidates: as written down, else as asked for now."""
+        kept = await self._kept(f"rounds/{round}/candidates.json", ask)
+        return [Candidate(**data) for data in kept]
+
+    async def drafts(self, round: int, ask: Callable[[], Awaitable[Sequence[Draft]]]) -> list[Draft]:
+        """The round's drafts: as written down, else as asked for now."""
+        kept = await self._kept(f"rounds/{round}/drafts.json", ask)
+        return [Draft(**{**d, "suspected": tuple(d["suspected"]), "traces": tuple(d["traces"])}) for d in kept]
+
+    async def _kept(self, name: str, ask: Callable[[], Awaitable[Sequence[Any]]]) -> list[Mapping[str, Any]]:
+        path = self.folder / name
+        if not path.exists():
+            answers = await ask()
+            self.write(name, json.dumps([asdict(answer) for answer in answers], indent=2))
+        try:
+            kept: list[Mapping[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise IntegrityError(f"{path} was changed: {error}. Remove it to have the round asked for again.") from None
+        return kept

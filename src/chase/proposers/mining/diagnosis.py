@@ -1,0 +1,79 @@
+"""Feedback from traces: how rollouts failed, and what goes with success. Observations, not hypotheses."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from chase.core.observables import OBSERVABLES
+from chase.core.values import Shown
+from chase.engine.reading import Reading, ranks
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Diagnosis:
+    """What the traces of one harness say."""
+
+    failures: Mapping[str, float]
+    """Kind of failure → its share among rollouts."""
+    success: float
+    leads: Mapping[str, float]
+    """Observable → how much lower (−) or higher (+) the documents that led to success are, in standard errors."""
+    bounds: Mapping[str, tuple[float, float]]
+    """Observable → its low and high quartile over documents seen."""
+
+
+def diagnose(readings: Sequence[Reading]) -> Diagnosis:
+    """Proactive: how the harness makes the model behave. Hindsight: which behaviour goes with success or failure."""
+    kinds: Counter[str] = Counter(kind for reading in readings if reading.score < 1 for kind in failure_kinds(reading))
+    return Diagnosis(
+        failures={kind: count / len(readings) for kind, count in kinds.items()},
+        success=sum(reading.score for reading in readings) / len(readings),
+        leads={name: _lead(name, readings) for name in OBSERVABLES},
+        bounds=_bounds([shown for reading in readings for shown in reading.seen.values()]),
+    )
+
+
+def failure_kinds(reading: Reading) -> Iterable[str]:
+    """What went wrong in a failed rollout, as far as it can be seen. Several may hold."""
+    if reading.answered:
+        yield "wrong"
+        return
+    yield "no answer"
+    yield "not found"
+    if reading.unfinished:
+        yield "left unread"
+    if not any(reading.coverages):
+        yield "nothing matched"
+
+
+def _lead(name: str, readings: Sequence[Reading]) -> float:
+    """Documents that successes opened against those they saw and left alone, by rank, as a z score.
+
+    The agent's own taste is in it too: a miner takes what goes with success, whatever it comes from.
+    """
+    differences = []
+    for reading in readings:
+        if reading.score < 1:
+            continue
+        place = ranks(OBSERVABLES[name], reading.seen.values())
+        opened = [place[d] for d in reading.opened if d in place]
+        left = [rank for document, rank in place.items() if document not in reading.opened]
+        if opened and left:
+            differences.append(sum(opened) / len(opened) - sum(left) / len(left))
+    if len(differences) < 4:
+        return 0.0
+    mean = sum(differences) / len(differences)
+    variance = sum((d - mean) ** 2 for d in differences) / (len(differences) - 1)
+    return mean / math.sqrt(variance / len(differences)) if variance else 0.0
+
+
+def _bounds(documents: Sequence[Shown]) -> dict[str, tuple[float, float]]:
+    bounds = {}
+    for name, observable in OBSERVABLES.items():
+        values = sorted(value for shown in documents if (value := observable(shown)) is not None)
+        if len(set(values)) > 1:
+            bounds[name] = (values[len(values) // 4], values[3 * len(values) // 4])
+    return bounds

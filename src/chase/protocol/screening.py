@@ -1,0 +1,111 @@
+"""The host's screen of a Challenger's drafts: parse, firewall, duplicates, inactivity; then the pre-evaluation ranking.
+
+Nothing here costs a rollout. The ranking is deterministic: it favours a larger observable change on the fixed example,
+relevance to more discovery tasks, and more of the suspected mechanisms (the paper's "Challenger Update").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from chase.core.agents import Draft
+from chase.core.errors import UserError
+from chase.protocol.firewall import FirewallRecord
+from chase.protocol.kit import ProtocolKit
+from chase.protocol.proposal import Proposal
+from chase.protocol.screen import screen
+
+Verdict = Literal["valid", "refused", "invalid", "duplicate", "inactive"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Screened:
+    """A draft with what the host found."""
+
+    draft: Draft
+    verdict: Verdict
+    reason: str = ""
+    """What its author may know: why parsing refused it, or the names of the failed checks."""
+    proposal: Proposal[Any] | None = None
+    firewall: FirewallRecord | None = None
+    touched: Mapping[str, float] = field(default_factory=dict)
+    """Observables changed on the fixed example."""
+    relevance: int = 0
+    """Discovery tasks that look different."""
+
+    @property
+    def kind(self) -> frozenset[str]:
+        """The set of observables touched: two proposals of one kind say the same."""
+        return frozenset(self.touched)
+
+    @property
+    def operators(self) -> int:
+        return len(self.proposal.transformation.operators) if self.proposal else 0
+
+
+def screen_draft(
+    kit: ProtocolKit, draft: Draft, *, archived: Collection[str], discovery: Sequence[str] = ()
+) -> Screened:
+    """One draft through all screens, the cheap ones first; an invalid one is never also called a duplicate."""
+    try:
+        proposal = kit.parse(draft.form)
+    except UserError as error:
+        return Screened(draft=draft, verdict="refused", reason=str(error))
+    record = kit.examine(proposal)
+    if not record.valid:
+        failed = ", ".join(record.failed)
+        return Screened(draft=draft, verdict="invalid", reason=failed, proposal=proposal, firewall=record)
+    if excluded := screen(kit.lift(proposal), kit.subject, archived):
+        return Screened(draft=draft, verdict=excluded, reason=excluded, proposal=proposal, firewall=record)
+    return Screened(
+        draft=draft,
+        verdict="valid",
+        proposal=proposal,
+        firewall=record,
+        touched=kit.touched(proposal.transformation, kit.example),
+        relevance=sum(bool(kit.touched(proposal.transformation, task)) for task in discovery),
+    )
+
+
+def screen_drafts(
+    kit: ProtocolKit, drafts: Sequence[Draft], *, archived: Collection[str], discovery: Sequence[str]
+) -> list[Screened]:
+    """All drafts. One that repeats an earlier one of the same round is a duplicate too."""
+    found: list[Screened] = []
+    seen = set(archived)
+    for draft in drafts:
+        screened = screen_draft(kit, draft, archived=seen, discovery=discovery)
+        if screened.verdict == "valid" and screened.proposal is not None:
+            seen.add(screened.proposal.transformation.hash)
+        found.append(screened)
+    return found
+
+
+def preselect(screened: Sequence[Screened], count: int = 2) -> list[Screened]:
+    """At most `count` valid drafts: the best composition and the best single one, of different kinds if possible."""
+    ranked = rank(screened)
+    chosen: list[Screened] = []
+    for is_composition in (True, False):
+        fitting = [s for s in ranked if (s.operators > 1) == is_composition]
+        fresh = [s for s in fitting if s.kind not in {c.kind for c in chosen}]
+        chosen += (fresh or fitting)[:1]
+    others = [s for s in ranked if s not in chosen]
+    others.sort(key=lambda s: s.kind in {c.kind for c in chosen})
+    return [*chosen, *others][:count]
+
+
+def rank(screened: Sequence[Screened]) -> list[Screened]:
+    """The valid ones, best first. Ties keep the Challenger's order."""
+    valid = [s for s in screened if s.verdict == "valid"]
+    suspects = list(dict.fromkeys(name for s in screened for name in s.draft.suspected))
+    most_change = max((sum(s.touched.values()) for s in valid), default=0.0) or 1.0
+    most_relevance = max((s.relevance for s in valid), default=0) or 1
+
+    def score(s: Screened) -> float:
+        # A mechanism that the Challenger names first counts most: it orders its suspicions.
+        mechanisms = sum(1 / (1 + suspects.index(name)) for name in set(s.draft.suspected) & s.kind)
+        return sum(s.touched.values()) / most_change + s.relevance / most_relevance + mechanisms
+
+    return sorted(valid, key=score, reverse=True)

@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from chase import __version__
-from chase.cli import archive, bench, demo, doctor, firewall, harness, rollout, store, trace
+from chase.cli import archive, audit, bench, demo, doctor, firewall, harness, rollout, store, trace
 from chase.cli.output import printable
 from chase.core.errors import ChaseError
 
@@ -29,6 +29,7 @@ app.add_typer(firewall.app, name="firewall")
 app.add_typer(archive.app, name="archive")
 app.add_typer(store.app, name="store")
 app.add_typer(trace.app, name="trace")
+app.command("audit")(audit.audit)
 app.command("rollout")(rollout.rollout)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)

@@ -20,7 +20,8 @@ class RolloutProgress:
     """Says done, rate, failures, tokens, cost and time left."""
 
     def __init__(self, label: str) -> None:
-        self._label = label
+        self.label = label
+        """What is under way; whoever holds the progress may change it."""
         self._terminal = sys.stderr.isatty()
         self._every = _LIVE_SECONDS if self._terminal else _PLAIN_SECONDS
         self._begun = self._said = time.monotonic()
@@ -48,7 +49,7 @@ class RolloutProgress:
         self._told.add((reason, again))
         what = "trying again" if again else "giving up"
         self._clear()
-        typer.echo(printable(f"{self._label}: task {job.task} failed, {what}: {reason}"), err=True)
+        typer.echo(printable(f"{self.label}: task {job.task} failed, {what}: {reason}"), err=True)
 
     def close(self) -> None:
         self._clear()
@@ -62,7 +63,7 @@ class RolloutProgress:
         cost = "unknown" if self._usage.cost_usd is None else f"${self._usage.cost_usd:.2f}"
         eta = f", {left / rate:.0f} s left" if rate and left else ""
         line = (
-            f"{self._label}: {self._reused + self._done}/{self._total} rollouts ({self._reused} from the store), "
+            f"{self.label}: {self._reused + self._done}/{self._total} rollouts ({self._reused} from the store), "
             f"{rate:.1f}/s, {self._failures} failures, {tokens} tokens, cost {cost}{eta}"
         )
         if self._terminal:

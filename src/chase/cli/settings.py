@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +107,45 @@ def integer(settings: Mapping[str, Any], name: str, *, low: int, high: int) -> i
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise UserError(f"{name}={value} must be a whole number from {low} to {high}.")
     return value
+
+
+def decimal(settings: Mapping[str, Any], name: str) -> str:
+    """An exact decimal from 0 to 1 as text, in its shortest form, wherever it came from."""
+    value = settings[name]
+    given = str(value) if isinstance(value, int | float) else value
+    if not isinstance(given, str) or not re.fullmatch(r"(0?\.[0-9]{1,12})|(0|1)(\.0{1,12})?", given):
+        raise UserError(f"{name}={value} must be a decimal number from 0 to 1, such as 0.05.")
+    return format(Decimal(given).normalize(), "f")
+
+
+def boolean(settings: Mapping[str, Any], name: str) -> bool:
+    """A setting that is true or false, wherever it came from."""
+    value = settings[name]
+    if not isinstance(value, bool):
+        raise UserError(f"{name}={value} must be true or false.")
+    return value
+
+
+def rollout_counts(value: Any, defaults: Mapping[str, int]) -> dict[str, int]:
+    """Rollouts of a task by role: the defaults, with `evo=1,conf=2` or a `[rollouts]` table over them.
+
+    `conf` stands for all confirmation sets.
+    """
+    pairs = [] if value is None else value.items() if isinstance(value, Mapping) else _pairs(value)
+    counts = dict(defaults)
+    for role, count in pairs:
+        choose("role in rollouts", role, ["conf", *defaults])
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 1000:
+            raise UserError(f"rollouts: {role}={count} must be a whole number from 1 to 1000.")
+        counts |= {name: count for name in defaults if name == role or (role == "conf" and name.startswith("conf"))}
+    return counts
+
+
+def _pairs(value: Any) -> list[tuple[str, Any]]:
+    parts = [part.partition("=") for part in value.split(",")] if isinstance(value, str) else []
+    if not parts or any(not equals for _, equals, _ in parts):
+        raise UserError(f"rollouts={value} must be counts by role, such as evo=2,disc=2,conf=5,cert=3.")
+    return [(role.strip(), int(count) if re.fullmatch(r" *[0-9]{1,9} *", count) else count) for role, _, count in parts]
 
 
 def text(settings: Mapping[str, Any], name: str) -> str:

@@ -42,15 +42,21 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Opening:
-    """That a run's certification set was opened, for the record: made by `unseal` alone."""
+    """That a run's certification set was opened: made by `unseal`, and worth nothing without its record."""
 
     subject: str
     reason: str
 
 
 def unseal(store: Store, subject: str, hashes: Mapping[str, Json], reason: str = "") -> Opening:
-    """Commit, then reveal: record what was fixed, and only then hand out the key to the sealed set."""
-    store.record_seal(subject, hashes, reason)
+    """Commit, then reveal: record what was fixed, and only then hand out the key to the sealed set.
+
+    The first opening needs no reason, and neither does going on with one that was interrupted: the hashes are the
+    same, so nothing new can be looked at. Every other needs one.
+    """
+    earlier = store.seals(subject)
+    if reason.strip() or not earlier or dict(earlier[-1].hashes) != dict(hashes):
+        store.record_seal(subject, hashes, reason)
     return Opening(subject=subject, reason=reason)
 
 
@@ -68,7 +74,7 @@ class Evaluator:
         opening: Opening | None = None,
     ) -> None:
         """`roles` says which roles are held and how many rollouts of each task are made."""
-        if (sealed := SEALED & roles.keys()) and opening is None:
+        if (sealed := SEALED & roles.keys()) and (opening is None or not store.seals(opening.subject)):
             raise IntegrityError(f"task set '{min(sealed)}' is sealed: open it with `unseal`, which records it.")
         self._benchmark = benchmark
         self._runner = runner

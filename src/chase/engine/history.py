@@ -69,6 +69,8 @@ class HistoryWriter:
         traces: Mapping[tuple[str, int], Json],
     ) -> None:
         """A harness's results under a variant, with the trace of each (task, rollout)."""
+        if self.has_scores(harness, variant):
+            return
         self._scored.add((harness, variant))
         with (self.root / "scores.jsonl").open("a", encoding="utf-8") as file:
             for task, values in scores.items():
@@ -89,7 +91,7 @@ class HistoryWriter:
     @contextmanager
     def read_only(self) -> Iterator[Path]:
         """The tree's root, with write permission taken away while an agent reads it."""
-        for path in [self.root, *self.root.rglob("*")]:
+        for path in _own(self.root):
             path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
         try:
             yield self.root
@@ -98,9 +100,14 @@ class HistoryWriter:
 
 
 def _set_writable(root: Path) -> None:
-    root.chmod(root.stat().st_mode | stat.S_IWUSR)
-    for path in root.rglob("*"):
+    for path in _own(root):
         path.chmod(path.stat().st_mode | stat.S_IWUSR)
+
+
+def _own(root: Path) -> Iterator[Path]:
+    """The tree's own files and folders: what a link that somebody put there leads to is left alone."""
+    yield root
+    yield from (path for path in root.rglob("*") if not path.is_symlink())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -54,6 +54,10 @@ class Silence:
 class RunPaused(RolloutError):
     """Infrastructure failed under a rollout until its tries were spent. Finished rollouts are in the store."""
 
+    def __init__(self, reason: str, how: str = "run the same command again to go on") -> None:
+        super().__init__(f"paused: {reason} Finished rollouts are saved; {how}.")
+        self.reason = reason
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pace:
@@ -134,9 +138,7 @@ class Runner:
                 if final:
                     failed = _failed(job, self._model, str(error), paid)
                     await self._store.record(failed, self._ledger(digest, failed.key.role, paid), use=self._use)
-                    raise RunPaused(
-                        f"paused: {error} Finished rollouts are saved; run the same command again to go on."
-                    ) from None
+                    raise RunPaused(str(error)) from None
         raise AssertionError("unreachable")
 
     def _keep_paid(self, digest: str, job: Job, paid: Sequence[Reply]) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from chase.core.interfaces import Transformation
+from chase.core.keyed import sorted_by_key
 from chase.core.values import Json
 from chase.engine.evaluator import Cell, Evaluator
 from chase.engine.history import HistoryWriter
@@ -48,20 +49,46 @@ class Arena(Protocol):
 
 
 class StoreArena:
-    """The arena over an evaluator. What a role's agents may read is written to the role's tree."""
+    """The arena over an evaluator. What a role's agents may read is written to the role's tree.
 
-    def __init__(self, evaluator: Evaluator, trees: Mapping[str, HistoryWriter]) -> None:
+    `pools` makes several task sets one role, cut to a number of tasks where `sizes` says so.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        trees: Mapping[str, HistoryWriter],
+        pools: Mapping[str, Sequence[str]] | None = None,
+        sizes: Mapping[str, int] | None = None,
+    ) -> None:
         self._evaluator = evaluator
         self._trees = trees
+        self._pools = pools or {role: (role,) for role in evaluator.roles}
+        self._tasks = {role: self._chosen(role, (sizes or {}).get(role)) for role in self._pools}
+
+    def tasks(self, role: str) -> list[str]:
+        """The ids of a role's tasks."""
+        return sorted(task for chosen in self._tasks[role].values() for task in chosen)
 
     async def means(self, harnesses: Sequence[Named], variants: Sequence[Variant], role: str) -> Means:
         pairs = [(harness, variant) for harness in harnesses for variant in variants]
-        cells = await self._evaluator.evaluate_all([(h.harness, v.transformation) for h, v in pairs], role)
+        cells: list[Cell] = []
+        for held, tasks in self._tasks[role].items():
+            found = await self._evaluator.evaluate_all([(h.harness, v.transformation) for h, v in pairs], held, tasks)
+            cells = [_joined(*both) for both in zip(cells, found, strict=True)] if cells else found
         if (tree := self._trees.get(role)) is not None:
             for (harness, variant), cell in zip(pairs, cells, strict=True):
                 if variant.told and not tree.has_scores(harness.name, variant.name):
                     self._write(tree, harness, variant, cell)
         return {(h.name, v.name): cell.means for (h, v), cell in zip(pairs, cells, strict=True)}
+
+    def _chosen(self, role: str, size: int | None) -> dict[str, tuple[str, ...]]:
+        """Task set → its tasks in the pool: all, or so many in an order that a hash decides."""
+        held = {name: self._evaluator.tasks(name) for name in self._pools[role]}
+        every = sorted_by_key([task for tasks in held.values() for task in tasks], "pool", role)
+        kept = frozenset(every[:size])
+        chosen = {name: tuple(task for task in tasks if task in kept) for name, tasks in held.items()}
+        return {name: tasks for name, tasks in chosen.items() if tasks}
 
     def _write(self, tree: HistoryWriter, harness: Named, variant: Variant, cell: Cell) -> None:
         traces = {
@@ -71,6 +98,16 @@ class StoreArena:
         }
         tree.add_harness(harness.name, harness.harness, harness.record)
         tree.add_scores(harness.name, variant.name, cell.scores, cell.reasons, traces)
+
+
+def _joined(left: Cell, right: Cell) -> Cell:
+    """Two task sets' cells of the same harness and transformation as one."""
+    return replace(
+        left,
+        scores={**left.scores, **right.scores},
+        reasons={**left.reasons, **right.reasons},
+        rollouts={**left.rollouts, **right.rollouts},
+    )
 
 
 def gain_destruction(means: Means, harness: str, initial: str, variant: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from chase.engine.evaluator import Evaluator, unseal
 from chase.engine.runner import Runner
 from chase.methods.arena import RELEASED, Named, StoreArena, Variant, gain_destruction
 from chase.methods.evolution import Evolved
-from chase.stats.destruction import archive_summary, excess_search_gain, gain
+from chase.stats.destruction import archive_summary, destruction, excess_estimate, gain
 from chase.stats.estimates import Estimate, estimate
 from chase.store.store import Store
 
@@ -31,9 +31,13 @@ class Certified:
     """Variant → `Ĝ_b(H*; H_0)`."""
     destruction: Mapping[str, Estimate]
     """Variant → `Δ̂_b(H*; H_0)`; under `B_0` it is `Δ̂_BS`."""
-    gamma: float
-    g_min: float
-    excess_search_gain: float
+    gamma: Estimate
+    """`Γ̂` over the archive: the `Δ̂` of its worst entry."""
+    g_min: Estimate
+    """`Ĝ_min` over the archive: the gain under its worst entry."""
+    worst: str
+    """The entry with the largest gain destruction. Standard errors take it as given."""
+    excess_search_gain: Estimate
     """`Δ̂_TS` with `evo` and `cert`."""
     tasks: int
 
@@ -75,14 +79,16 @@ async def certify(
     archived = {name: per_task for name, per_task in gains.items() if name != NEUTRAL}
     summary = archive_summary(archived, released=RELEASED)
     evo = await arena.means(pair, variants[:1], "evo")
+    search = gain(evo["H*", RELEASED], evo["H0", RELEASED])
     return Certified(
         scores={h.name: {v.name: estimate(means[h.name, v.name]) for v in variants} for h in pair},
         gains={name: estimate(per_task) for name, per_task in gains.items()},
         destruction={
             v.name: estimate(gain_destruction(means, "H*", "H0", v.name)) for v in variants if v.name != RELEASED
         },
-        gamma=float(summary.gamma),
-        g_min=float(summary.g_min),
-        excess_search_gain=float(excess_search_gain(gain(evo["H*", RELEASED], evo["H0", RELEASED]), gains[RELEASED])),
+        gamma=estimate(destruction(gains[RELEASED], gains[summary.worst])),
+        g_min=estimate(gains[summary.worst]),
+        worst=summary.worst,
+        excess_search_gain=excess_estimate(search, gains[RELEASED]),
         tasks=len(gains[RELEASED]),
     )

@@ -77,6 +77,7 @@ class Chase:
                 self._note(record, "challenger", {"skipped": "H_t = H_0"})
                 continue
             drafts = await self.challenger.drafts(t, h_t, h0)
+            self.tell("drafts", {"round": t, "count": len(drafts)})
             found = await discover(
                 self.arena, self.kit, drafts, pair=(h_t, h0), role="disc", tasks=self.tasks("disc"),
                 archived=self.archive.hashes, reduce=self.settings.reduce,

@@ -77,7 +77,8 @@ async def discover(
         full = mean(delta)
         for size in range(1, min(best.operators, MOST_REDUCED + 1)):
             smaller = [
-                (part, await _destruction(arena, pair, part, role)) for part in _parts(kit, best, size, evaluated)
+                (part, await _destruction(arena, pair, part, role))
+                for part in _parts(kit, best, size, evaluated, archived)
             ]
             evaluated += smaller
             top = max(smaller, key=lambda found: mean(found[1]), default=None)
@@ -93,16 +94,21 @@ async def discover(
 
 
 def _parts(
-    kit: ProtocolKit, whole: Screened, size: int, evaluated: Sequence[tuple[Screened, PerTask]]
+    kit: ProtocolKit,
+    whole: Screened,
+    size: int,
+    evaluated: Sequence[tuple[Screened, PerTask]],
+    archived: frozenset[str],
 ) -> Iterator[Screened]:
-    """Parts of a composition with so many operators, around the best smaller one; those that pass the screens."""
+    """Parts of a composition with so many operators, around its best smaller part; those that pass the screens."""
     form = proposed(whole).to_json()
-    smaller = [found for found in evaluated if found[0].operators == size - 1]
-    anchor = proposed(max(smaller, key=lambda f: mean(f[1]))[0]).to_json()["operators"] if smaller else []
+    smaller = [(mean(d), proposed(f).to_json()["operators"]) for f, d in evaluated if f.operators == size - 1]
+    own = [(d, operators) for d, operators in smaller if all(o in form["operators"] for o in operators)]
+    anchor = max(own, key=lambda found: found[0])[1] if own else []
     for part in combinations(form["operators"], size):
         if all(operator in part for operator in anchor):
             reduced = {key: value for key, value in form.items() if key != "declared"} | {"operators": list(part)}
-            screened = screen_draft(kit, replace(whole.draft, form=reduced), archived=frozenset())
+            screened = screen_draft(kit, replace(whole.draft, form=reduced), archived=archived)
             if screened.verdict == "valid":
                 yield screened
 

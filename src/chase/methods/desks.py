@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,10 @@ from chase.harness.spec import Harness
 from chase.methods.arena import Named
 from chase.methods.journal import Journal
 from chase.protocol.kit import ProtocolKit
+
+MOST_CANDIDATES = 3
+LONGEST_REFUSAL = 1000
+"""Characters: a refusal quotes what an agent wrote."""
 
 Check = Callable[[Harness, str], None]
 """Refuses (`UserError`) a harness that the benchmark cannot run: limits, answer form, control code."""
@@ -55,23 +60,25 @@ class ProposerDesk:
                 constrained=self.constrained,
                 seed=key_bits("propose", self.seed) & 0x7FFFFFFF,
             )
-            answers = await self.journal.candidates(round, lambda: self.proposer.propose(context))
+            answers = await self.journal.candidates(round, lambda: self.proposer.propose(deepcopy(context)))
         accepted: list[Named] = []
         refused: list[str] = []
         for place, candidate in enumerate(sorted(answers, key=_tie_order)):
-            name = f"r{round}-{candidate.track or place + 1}"
+            name = f"r{round}-{candidate.track if candidate.track in CANDIDATE_TRACKS else place + 1}"
             try:
                 harness = self._parsed(candidate, current.harness, name)
+                _check_place(name, harness, [initial, current], accepted)
             except UserError as error:
-                refused.append(f"{name}: {error}")
-                continue
-            if any(harness.hash == other.harness.hash for other in (initial, current, *accepted)):
-                refused.append(f"{name}: the same as a harness of the pool")
+                refused.append(f"{name}: {error}"[:LONGEST_REFUSAL])
                 continue
             accepted.append(Named(name=name, harness=harness, record=candidate.record))
-        return accepted[:3], refused
+        return accepted, refused
 
     def _parsed(self, candidate: Candidate, current: Harness, name: str) -> Harness:
+        if candidate.track not in (None, *CANDIDATE_TRACKS):
+            raise UserError(f"track={candidate.track!r} is none of {', '.join(CANDIDATE_TRACKS)}")
+        if not isinstance(candidate.files, Mapping) or any(type(text) is not str for text in candidate.files.values()):
+            raise UserError("files are not texts by name")
         harness = parse_files(candidate.files, where=name)
         diff = diff_harnesses(current, harness)
         if candidate.track in ("structural", "guidance") and diff.tracks_changed - {candidate.track}:
@@ -85,7 +92,17 @@ class ProposerDesk:
 
 def _tie_order(candidate: Candidate) -> int:
     """Ties go to the structural, then the guidance, then the integrated candidate."""
-    return CANDIDATE_TRACKS.index(candidate.track) if candidate.track else len(CANDIDATE_TRACKS)
+    return CANDIDATE_TRACKS.index(candidate.track) if candidate.track in CANDIDATE_TRACKS else len(CANDIDATE_TRACKS)
+
+
+def _check_place(name: str, harness: Harness, pool: list[Named], accepted: list[Named]) -> None:
+    """A harness is in the pool once, under a name of its own, and a round has three candidates."""
+    if any(harness.hash == other.harness.hash for other in (*pool, *accepted)):
+        raise UserError("the same as a harness of the pool")
+    if any(name == other.name for other in accepted):
+        raise UserError("a second candidate of this track")
+    if len(accepted) == MOST_CANDIDATES:
+        raise UserError(f"a round has {MOST_CANDIDATES} candidates")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +132,7 @@ class ChallengerDesk:
                 proposals=self.proposals,
                 seed=key_bits("challenge", self.seed) & 0x7FFFFFFF,
             )
-            drafts = await self.journal.drafts(round, lambda: self.challenger.challenge(context))
+            drafts = await self.journal.drafts(round, lambda: self.challenger.challenge(deepcopy(context)))
         return drafts[: self.proposals]
 
 

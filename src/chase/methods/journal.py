@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from chase.core.agents import Candidate, Draft
-from chase.core.errors import IntegrityError
+from chase.core.errors import IntegrityError, UserError
 from chase.store.workspace import Workspace
 
 
@@ -41,7 +41,11 @@ class Journal:
         path = self.folder / name
         if not path.exists():
             answers = await ask()
-            self.write(name, json.dumps([asdict(answer) for answer in answers], indent=2))
+            try:
+                text = json.dumps([asdict(answer) for answer in answers], indent=2)
+            except (TypeError, ValueError, RecursionError) as error:
+                raise UserError(f"an agent answered what is no plain data ({error}): it cannot be kept.") from None
+            self.write(name, text)
         try:
             kept: list[Mapping[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:

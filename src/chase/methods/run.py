@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,8 @@ from chase.core.keyed import digest
 from chase.core.values import Json
 from chase.engine.evaluator import SEALED, Evaluator
 from chase.engine.history import HistoryWriter
-from chase.engine.runner import Pace, Progress, Runner
+from chase.engine.rollout import Job
+from chase.engine.runner import Pace, Progress, Runner, Scored
 from chase.engine.sandbox import Sandbox, check_control
 from chase.harness.folder import render_files
 from chase.harness.limits import check_for_benchmark
@@ -87,6 +89,19 @@ class Plan:
         check_for_benchmark(self.initial, self.benchmark, where="the initial harness")
 
 
+class TimedRunner(Runner):
+    """A runner that knows how long it was at work."""
+
+    seconds = 0.0
+
+    async def evaluate(self, jobs: Sequence[Job]) -> list[Scored]:
+        started = time.monotonic()
+        try:
+            return await super().evaluate(jobs)
+        finally:
+            self.seconds += time.monotonic() - started
+
+
 class Run:
     """A plan at work in a workspace, under a run id."""
 
@@ -100,7 +115,7 @@ class Run:
         self.store = store
         self.journal = Journal(store.workspace, run)
         self.tell = tell
-        self._runner = Runner(
+        self._runner = TimedRunner(
             model=model,
             store=store,
             sandbox=sandbox,
@@ -185,6 +200,11 @@ class Run:
             run_seed=self.plan.seed,
             reason=reason,
         )
+
+    @property
+    def rollout_seconds(self) -> float:
+        """Time that went into rollouts, looking them up included; the rest went into agents and checks."""
+        return self._runner.seconds
 
     @property
     def released(self) -> Variant:

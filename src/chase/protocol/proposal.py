@@ -107,13 +107,13 @@ def parse_proposal(
 
 
 def _form(data: str | Mapping[str, Json]) -> TransformationForm:
-    if isinstance(data, str):
-        if len(data) > LONGEST:
+    try:
+        text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+        if len(text) > LONGEST:
             raise UserError(f"the transformation is longer than {LONGEST} characters.")
-        try:
-            data = json.loads(data)
-        except (ValueError, RecursionError) as error:
-            raise UserError(f"the transformation is not valid JSON: {error}.") from None
+        data = json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UserError(f"the transformation is not valid JSON: {error}.") from None
     try:
         return TransformationForm.model_validate(data)
     except ValidationError as error:

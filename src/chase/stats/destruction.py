@@ -7,8 +7,9 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 
-from chase.stats.estimates import Estimate, PerTask, UnequalCoverage, difference, mean
+from chase.stats.estimates import Estimate, PerTask, UnequalCoverage, difference, estimate, mean
 
 
 def gain(harness: PerTask, initial: PerTask) -> dict[str, Fraction]:
@@ -61,6 +62,16 @@ def excess_search_gain(search_gain: PerTask, test_gain: PerTask) -> Fraction:
     if search_gain.keys() & test_gain.keys():
         raise UnequalCoverage("search and test tasks overlap")
     return mean(search_gain) - mean(test_gain)
+
+
+def excess_estimate(search_gain: PerTask, test_gain: PerTask) -> Estimate:
+    """`Δ̂_TS` with its standard error: the two task sets are independent. `n` counts the tasks of both."""
+    parts = [estimate(per_task) for per_task in (search_gain, test_gain)]
+    value, se = float(excess_search_gain(search_gain, test_gain)), math.hypot(*(part.se for part in parts))
+    level = parts[0].level
+    radius = NormalDist().inv_cdf(0.5 + level / 2) * se
+    n = sum(part.n for part in parts)
+    return Estimate(value=value, se=se, n=n, low=value - radius, high=value + radius, level=level)
 
 
 def log_odds_destruction(

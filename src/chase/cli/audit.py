@@ -1,0 +1,92 @@
+"""`chase audit`: is a harness's gain real, or a benchmark-wide shortcut?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from chase.cli.settings import load_config, resolve
+
+DEFAULTS: dict[str, Any] = {
+    "benchmark": "syn-ledger",
+    "model": None,
+    "baseline": None,
+    "harness": None,
+    "rounds": 3,
+    "proposals": 8,
+    "confirm_size": None,
+    "rollouts": None,
+    "level": 0.95,
+    "seed": 0,
+    "concurrency": 64,
+    "base_url": None,
+}
+
+
+def audit(
+    harness: Annotated[Path | None, typer.Option("--harness", metavar="DIR", help="The harness to audit.")] = None,
+    baseline: Annotated[
+        Path | None, typer.Option("--baseline", metavar="DIR", help="What its gain is over; default: H_0.")
+    ] = None,
+    benchmark: Annotated[str | None, typer.Option("--benchmark", metavar="B", help="e.g. syn-ledger@7x40")] = None,
+    model: Annotated[str | None, typer.Option("--model", metavar="M", help="e.g. sim:reader, openai:gpt-5")] = None,
+    rounds: Annotated[int | None, typer.Option("--rounds", metavar="N", help="Rounds of search.")] = None,
+    proposals: Annotated[int | None, typer.Option("--proposals", metavar="N", help="Proposals in a round.")] = None,
+    transformations: Annotated[
+        list[Path] | None, typer.Option("--transformations", metavar="FILE", help="Test these; do not search.")
+    ] = None,
+    confirm_size: Annotated[
+        int | None, typer.Option("--confirm-size", metavar="N", help="Confirmation tasks; default: all unsealed.")
+    ] = None,
+    rollouts: Annotated[
+        int | None, typer.Option("--rollouts", metavar="N", help="Rollouts of a confirmation task.")
+    ] = None,
+    level: Annotated[float | None, typer.Option("--level", help="Of all intervals together.")] = None,
+    use_cert: Annotated[
+        str | None, typer.Option("--use-cert", metavar="REASON", help="Confirm on the sealed tasks too.")
+    ] = None,
+    no_diff: Annotated[bool, typer.Option("--no-diff", help="The Challenger looks at behaviour alone.")] = False,
+    no_reduce: Annotated[bool, typer.Option("--no-reduce", help="Do not reduce compositions.")] = False,
+    seed: Annotated[int | None, typer.Option("--seed", help="The run's seed.")] = None,
+    concurrency: Annotated[int | None, typer.Option("--concurrency", metavar="N", help="Rollouts at a time.")] = None,
+    base_url: Annotated[str | None, typer.Option("--base-url", help="Address of an openai-compatible model.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A TOML file; flags win.")] = None,
+    workspace: Annotated[Path | None, typer.Option("--workspace", metavar="DIR", help="Holds .chase/.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """Search for valid changes of the protocol that destroy a harness's gain, confirm them on fresh tasks, and judge.
+
+    Searches on evo and disc, confirms on all other unsealed tasks. The same command again goes on where it stopped.
+    Ends with 5 if the gain is not supported, with 0 for every other verdict.
+
+    JSON: `verdict, reason, tasks_needed, g_rel, gamma, g_min, confirmed[], not_confirmed[], tried[]`.
+    """
+    flags = {
+        "benchmark": benchmark,
+        "model": model,
+        "baseline": str(baseline) if baseline else None,
+        "harness": str(harness) if harness else None,
+        "rounds": rounds,
+        "proposals": proposals,
+        "confirm_size": confirm_size,
+        "rollouts": rollouts,
+        "level": level,
+        "seed": seed,
+        "concurrency": concurrency,
+        "base_url": base_url,
+    }
+    file = load_config(config, frozenset(DEFAULTS))
+    settings = resolve(file, flags, DEFAULTS)
+    from chase.cli.auditing import Wishes, run_audit
+
+    wishes = Wishes(
+        transformations=tuple(transformations or ()),
+        use_cert=use_cert,
+        use_diff=not no_diff,
+        reduce=not no_reduce,
+        workspace=workspace,
+        as_json=as_json,
+    )
+    run_audit(settings, file, wishes)

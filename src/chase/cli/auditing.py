@@ -1,0 +1,230 @@
+"""What `chase audit` does once its flags are read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.firewall import ledger_example, ledger_kit
+from chase.challengers.mining import MiningChallenger
+from chase.cli.examples import print_example
+from chase.cli.harness import checked_hooks
+from chase.cli.opening import open_benchmark
+from chase.cli.output import emit_json, printable
+from chase.cli.progress import RolloutProgress
+from chase.cli.settings import integer, locate, model_config, require, text
+from chase.core.agents import Draft
+from chase.core.errors import ChaseError, UserError
+from chase.core.keyed import digest
+from chase.core.values import Json
+from chase.engine.runner import RunPaused
+from chase.engine.sandbox import Sandbox
+from chase.harness.folder import load_harness
+from chase.harness.limits import check_for_benchmark
+from chase.harness.spec import Harness, initial_harness
+from chase.methods.audit import Audited, AuditPlan, AuditSettings, Finding, audit_harness
+from chase.models.chat import ChatModel
+from chase.models.config import ModelConfig
+from chase.models.connect import connect
+from chase.store.store import Store
+
+
+class GainNotSupported(ChaseError):
+    """The verdict of an audit that ends with exit code 5."""
+
+    exit_code = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wishes:
+    """What the user said beside the settings."""
+
+    transformations: tuple[Path, ...]
+    use_cert: str | None
+    use_diff: bool
+    reduce: bool
+    workspace: Path | None
+    as_json: bool
+
+
+def run_audit(settings: dict[str, Any], file: Mapping[str, Any], wishes: Wishes) -> None:
+    """Audit what the settings name and print the report."""
+    require(settings, "model", "harness")
+    benchmark = open_benchmark(text(settings, "benchmark"))
+    plan = _plan(settings, benchmark, wishes)
+    model = model_config(text(settings, "model"), file, base_url=settings["base_url"])
+    started = time.monotonic()
+    run, audited, counts = asyncio.run(_audit(plan, model, settings, wishes))
+    payload = {
+        "run": run,
+        "benchmark": benchmark.name,
+        "model": model.name,
+        "baseline": plan.baseline.hash,
+        "harness": plan.harness.hash,
+        "seed": plan.seed,
+        **audited.to_json(),
+        **counts,
+        "simulated": model.provider == "sim",
+        "wall_seconds": time.monotonic() - started,
+    }
+    locate(wishes.workspace).write_run_file(run, "result.json", json.dumps(payload, indent=2) + "\n")
+    if wishes.as_json:
+        emit_json("chase.audit/1", payload)
+    else:
+        _print(payload, audited, benchmark)
+    if audited.verdict.word == "not supported":
+        raise GainNotSupported(f"the gain of {settings['harness']} is not supported: {audited.verdict.reason}.")
+
+
+def _plan(settings: dict[str, Any], benchmark: SynLedger, wishes: Wishes) -> AuditPlan:
+    level = settings["level"]
+    if isinstance(level, bool) or not isinstance(level, float) or not 0.5 <= level < 1:
+        raise UserError(f"level={level} must be a number from 0.5 to below 1.")
+    if wishes.use_cert is not None and not wishes.use_cert.strip():
+        raise UserError("--use-cert needs a reason: it stays in the record.")
+    rollouts = dict(benchmark.defaults.rollouts)
+    if settings["rollouts"] is not None:
+        count = integer(settings, "rollouts", low=1, high=1000)
+        rollouts |= {role: count for role in rollouts if role not in ("evo", "disc")}
+    size = settings["confirm_size"]
+    plan = AuditPlan(
+        benchmark=benchmark,
+        kit=ledger_kit(benchmark),
+        baseline=_load(settings["baseline"], benchmark) or initial_harness(benchmark.name),
+        harness=_load(settings["harness"], benchmark) or initial_harness(benchmark.name),
+        challenger=MiningChallenger(use_diff=wishes.use_diff),
+        settings=AuditSettings(
+            rounds=integer(settings, "rounds", low=1, high=20),
+            proposals=integer(settings, "proposals", low=1, high=64),
+            reduce=wishes.reduce,
+            level=level,
+        ),
+        rollouts=rollouts,
+        seed=integer(settings, "seed", low=0, high=2**31 - 1),
+        confirm_size=None if size is None else integer(settings, "confirm_size", low=2, high=10**6),
+        use_cert=wishes.use_cert,
+        given=tuple(_draft(path) for path in wishes.transformations),
+    )
+    if plan.harness.hash == plan.baseline.hash:
+        raise UserError(f"harness={settings['harness']} is the same as its baseline: there is no gain to audit.")
+    return plan
+
+
+def _load(folder: str | None, benchmark: SynLedger) -> Harness | None:
+    if folder is None:
+        return None
+    harness = load_harness(Path(folder))
+    check_for_benchmark(harness, benchmark, where=folder)
+    checked_hooks(harness, Path(folder))
+    return harness
+
+
+def _draft(path: Path) -> Draft:
+    try:
+        form = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"--transformations={path} cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        raise UserError(f"--transformations={path} is not valid JSON: {error}.") from None
+    if not isinstance(form, dict):
+        raise UserError(f"--transformations={path} must hold one JSON object. See docs/transformations.md.")
+    return Draft(form=form)
+
+
+async def _audit(
+    plan: AuditPlan, config: ModelConfig, settings: Mapping[str, Any], wishes: Wishes
+) -> tuple[str, Audited, dict[str, Json]]:
+    async with connect(config) as model:
+        described = plan.describe(model.fingerprint)
+        run = f"audit-{digest(described)[:12]}"
+        with Store.open(locate(wishes.workspace), write=True) as store:
+            if all(known.id != run for known in store.runs()):
+                store.create_run(run, described)
+            store.set_run_status(run, "running")
+            try:
+                audited = await _run(plan, run, store, model, integer(settings, "concurrency", low=1, high=4096))
+            except RunPaused:
+                store.set_run_status(run, "paused")
+                raise
+            store.set_run_status(run, "finished")
+            counts = {"episodes": sum(c.episodes for c in store.episodes(run))}
+    return run, audited, counts
+
+
+async def _run(plan: AuditPlan, run: str, store: Store, model: ChatModel, concurrency: int) -> Audited:
+    progress = RolloutProgress(f"audit on {plan.benchmark.name}")
+    try:
+        async with Sandbox(max_sessions=concurrency) as sandbox:
+            return await audit_harness(
+                plan, run=run, store=store, model=model, sandbox=sandbox, tell=_say, progress=progress,
+                concurrency=concurrency,
+            )  # fmt: skip
+    finally:
+        progress.close()
+
+
+def _say(kind: str, details: Mapping[str, Json]) -> None:
+    """What happens, as it happens, on stderr."""
+    if kind == "discovery":
+        for tried in details["tried"]:
+            what = tried["what"] or tried["reason"]
+            delta = tried["destruction"]
+            found = f"gain destruction {_percent(delta)}" if delta else tried["verdict"]
+            typer.echo(printable(f"  round {details['round']}: {what}: {found}"), err=True)
+    elif kind == "confirm":
+        typer.echo(f"confirming {details['transformations']} on {details['tasks']} fresh tasks", err=True)
+
+
+def _percent(estimate: Mapping[str, Any]) -> str:
+    return f"{100 * estimate['value']:+.1f} ± {100 * estimate['se']:.1f}"
+
+
+def _interval(estimate: Mapping[str, Any]) -> str:
+    return f"{100 * estimate['value']:+.1f} points ({100 * estimate['low']:+.1f} to {100 * estimate['high']:+.1f})"
+
+
+def _print(payload: Mapping[str, Any], audited: Audited, benchmark: SynLedger) -> None:
+    scores = payload["scores"]
+    typer.echo(f"Verdict: the gain is {payload['verdict'].upper()}." if payload["verdict"] != "no gain" else
+               "Verdict: NO GAIN.")  # fmt: skip
+    typer.echo(f"  {payload['reason']}")
+    if payload["tasks_needed"]:
+        typer.echo(f"  about {payload['tasks_needed']} confirmation tasks would settle it; there were "
+                   f"{payload['confirm_tasks']}")  # fmt: skip
+    typer.echo(
+        f"released gain            {_interval(payload['g_rel'])}: "
+        f"{100 * scores['baseline']['value']:.1f} % to {100 * scores['harness']['value']:.1f} %"
+    )
+    typer.echo(f"largest gain destruction {100 * payload['gamma']:+.1f} points")
+    typer.echo(f"surviving gain           {100 * payload['g_min']:+.1f} points")
+    typer.echo(
+        f"{payload['confirm_tasks']} fresh tasks; intervals hold together at {100 * payload['level']:.0f} %; "
+        f"searched on {payload['search_tasks']} others"
+    )
+    _print_findings(audited.findings, benchmark)
+    untested = [tried for tried in payload["tried"] if tried["destruction"] is None]
+    typer.echo(f"\nTried in search: {len(payload['tried'])}, of which {len(untested)} were not evaluated.")
+    typer.echo(f"Run {payload['run']}, {payload['episodes']} rollouts, {payload['wall_seconds']:.1f} s")
+    if payload["simulated"]:
+        typer.echo("note: simulated reader: these scores are of an embedded simulator, not of a language model")
+
+
+def _print_findings(findings: Sequence[Finding], benchmark: SynLedger) -> None:
+    for finding in findings:
+        found = finding.to_json()
+        typer.echo(f"\n{finding.status}: {printable(found['what'])}")
+        typer.echo(f"  gain destruction {_interval(found['destruction'])}, log-odds {found['log_odds']['value']:+.2f}")
+        if finding.tested.confirmed:
+            leans = ", ".join(found["suspected"]) or ", ".join(found["touched"]) or "the protocol"
+            typer.echo(printable(f"  the harness leans on: {leans}"))
+            from chase.methods.counterfactuals import proposed
+
+            print_example(ledger_example(benchmark, proposed(finding.screened).transformation), indent="  ")

@@ -1,0 +1,27 @@
+"""`chase certify`: what is left of a run's gain on the sealed tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def certify(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the beginning of it, or latest.")],
+    reopen: Annotated[
+        str | None, typer.Option("--reopen", metavar="REASON", help="Certify again. The reason stays in the record.")
+    ] = None,
+    workspace: Annotated[Path | None, typer.Option("--workspace", metavar="DIR", help="Holds .chase/.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """Print the certification of a finished `chase evolve`; one made with --no-certify is certified now.
+
+    JSON: `run, config, final {name, hash}, certification {scores, gains, destruction, gamma, g_min,
+    excess_search_gain, worst, tasks, reopened}`.
+    """
+    # Models and engine take a second to import: only who runs them waits for them.
+    from chase.cli.evolution import Wishes, certify_run
+
+    certify_run(run, Wishes(resume=None, reopen=reopen, workspace=workspace, as_json=as_json))

@@ -1,0 +1,118 @@
+"""`chase evolve`: evolve a harness, under counterfactual constraints or without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from chase.cli.settings import load_config
+
+DEFAULTS: dict[str, Any] = {
+    "benchmark": "syn-ledger",
+    "model": None,
+    "method": "chase",
+    "harness": None,
+    "rounds": None,
+    "epsilon": None,
+    "eta": None,
+    "seed": 0,
+    "prior": "even",
+    "edit_space": "all",
+    "proposals": 8,
+    "rollouts": None,
+    "no_reduce": False,
+    "no_diff": False,
+    "no_certify": False,
+    "concurrency": 64,
+    "base_url": None,
+}
+"""None: the benchmark's own."""
+
+
+def evolve(
+    benchmark: Annotated[str | None, typer.Option("--benchmark", metavar="B", help="e.g. syn-ledger@7")] = None,
+    model: Annotated[str | None, typer.Option("--model", metavar="M", help="e.g. sim:reader, openai:gpt-5")] = None,
+    method: Annotated[
+        str | None, typer.Option("--method", help="chase (default), or meta-harness: the same without constraints.")
+    ] = None,
+    harness: Annotated[
+        Path | None, typer.Option("--harness", metavar="DIR", help="The initial harness; default: H_0.")
+    ] = None,
+    rounds: Annotated[int | None, typer.Option("--rounds", metavar="T", help="Rounds, 1 to 20.")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", metavar="E", help="Most gain destruction of a selected harness.")
+    ] = None,
+    eta: Annotated[
+        str | None, typer.Option("--eta", metavar="E", help="Least gain destruction that confirms a counterfactual.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="The run's seed.")] = None,
+    prior: Annotated[
+        str | None, typer.Option("--prior", help="The Proposer's prior over edits: even, procedural.")
+    ] = None,
+    edit_space: Annotated[
+        str | None, typer.Option("--edit-space", help="What may be edited: all, documents.")
+    ] = None,
+    proposals: Annotated[
+        int | None, typer.Option("--proposals", metavar="N", help="Transformations that the Challenger writes a round.")
+    ] = None,
+    rollouts: Annotated[
+        str | None, typer.Option("--rollouts", metavar="COUNTS", help="Of a task by role, e.g. evo=2,conf=5,cert=3")
+    ] = None,
+    no_reduce: Annotated[
+        bool | None, typer.Option("--no-reduce", help="Freeze a composition whole, as the paper does.")
+    ] = None,
+    no_diff: Annotated[
+        bool | None, typer.Option("--no-diff", help="The Challenger looks at behaviour alone.")
+    ] = None,
+    no_certify: Annotated[
+        bool | None, typer.Option("--no-certify", help="Leave the certification set sealed.")
+    ] = None,
+    reopen: Annotated[
+        str | None, typer.Option("--reopen", metavar="REASON", help="Why a set that was opened is opened again.")
+    ] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            "--resume", metavar="RUN", help="Go on with an unfinished run: its id, the beginning of it, or latest."
+        ),
+    ] = None,
+    concurrency: Annotated[int | None, typer.Option("--concurrency", metavar="N", help="Rollouts at a time.")] = None,
+    base_url: Annotated[str | None, typer.Option("--base-url", help="Address of an openai-compatible model.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A TOML file; flags win.")] = None,
+    workspace: Annotated[Path | None, typer.Option("--workspace", metavar="DIR", help="Holds .chase/.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """Evolve a harness: propose, select under the archive's constraints, challenge, confirm; at the end certify once.
+
+    What happens is told on stderr; H*, the archive and the certification are on stdout and in .chase/runs/RUN/.
+    `--resume RUN` alone takes the settings from the run; settings that are given must be the run's.
+
+    JSON: `run, config, final {name, hash, changes}, rounds[], archive[], certification {scores, gains, destruction,
+    gamma, g_min, excess_search_gain, …} or null, executed, reused, spent, wall_seconds, rollout_seconds, warnings`.
+    """
+    flags = {
+        "benchmark": benchmark,
+        "model": model,
+        "method": method,
+        "harness": str(harness) if harness else None,
+        "rounds": rounds,
+        "epsilon": epsilon,
+        "eta": eta,
+        "seed": seed,
+        "prior": prior,
+        "edit_space": edit_space,
+        "proposals": proposals,
+        "rollouts": rollouts,
+        "no_reduce": no_reduce,
+        "no_diff": no_diff,
+        "no_certify": no_certify,
+        "concurrency": concurrency,
+        "base_url": base_url,
+    }
+    file = load_config(config, frozenset(DEFAULTS))
+    # Models and engine take a second to import: only who runs them waits for them.
+    from chase.cli.evolution import Wishes, evolve_harness
+
+    evolve_harness(flags, file, Wishes(resume=resume, reopen=reopen, workspace=workspace, as_json=as_json))

@@ -1,0 +1,307 @@
+"""The audit of a given harness: search for counterfactuals in several rounds, confirm on fresh tasks, judge.
+
+All search rounds end before any confirmation rollout. Search is on `evo ∪ disc`, confirmation on all other unsealed
+tasks; the sealed ones are added only where the caller holds an opening.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from chase.core.agents import Draft
+from chase.core.errors import UserError
+from chase.core.interfaces import Benchmark, Challenger
+from chase.core.keyed import key_bits
+from chase.core.values import Json
+from chase.engine.evaluator import SEALED, Evaluator, unseal
+from chase.engine.history import HistoryWriter
+from chase.engine.runner import Pace, Progress, Runner
+from chase.engine.sandbox import Sandbox
+from chase.harness.spec import Harness
+from chase.methods.arena import RELEASED, Named, StoreArena, Variant, gain_destruction
+from chase.methods.counterfactuals import described, discover, estimated, proposed
+from chase.methods.desks import ChallengerDesk, archive_note
+from chase.methods.evolution import Tell
+from chase.methods.journal import Journal
+from chase.methods.verdict import Tested, Verdict, judge
+from chase.models.chat import ChatModel
+from chase.protocol.firewall import examine
+from chase.protocol.kit import ProtocolKit
+from chase.protocol.screening import Screened, screen_draft
+from chase.stats.destruction import gain, log_odds_destruction
+from chase.stats.estimates import Estimate, PerTask
+from chase.stats.simultaneous import simultaneous
+from chase.store.records import Use
+from chase.store.store import Store
+
+SEARCH, CONFIRM = "search", "confirm"
+SEARCH_ROLES = ("evo", "disc")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditSettings:
+    """How hard an audit searches."""
+
+    rounds: int = 3
+    proposals: int = 8
+    evaluated: int = 2
+    """Proposals evaluated in a round."""
+    reduce: bool = True
+    level: float = 0.95
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A transformation that was taken to confirmation."""
+
+    name: str
+    screened: Screened
+    searched: Estimate | None
+    """`Δ̂` on the search tasks, where it was selected: inflated by that."""
+    tested: Tested
+    gain: Estimate
+    """`Ĝ_b` on the confirmation tasks."""
+
+    @property
+    def status(self) -> str:
+        if self.tested.scales:
+            return "scales with the base rate"
+        return "confirmed" if self.tested.confirmed else "not confirmed"
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            **described(self.screened),
+            "name": self.name,
+            "transformation": proposed(self.screened).to_json(),
+            "status": self.status,
+            "destruction": estimated(self.tested.destruction),
+            "log_odds": estimated(self.tested.log_odds),
+            "gain": estimated(self.gain),
+            "searched": None if self.searched is None else estimated(self.searched),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audited:
+    """An audit's result."""
+
+    verdict: Verdict
+    gain: Estimate
+    """`Ĝ_rel` on the confirmation tasks."""
+    scores: Mapping[str, Estimate]
+    findings: Sequence[Finding]
+    tried: Sequence[Mapping[str, Json]]
+    """Everything that was searched, with its verdict and, where evaluated, its `Δ̂`."""
+    search_tasks: int
+    confirm_tasks: int
+    level: float
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "verdict": self.verdict.word,
+            "reason": self.verdict.reason,
+            "tasks_needed": self.verdict.tasks_needed,
+            "g_rel": estimated(self.gain),
+            "gamma": self.verdict.gamma,
+            "g_min": self.verdict.g_min,
+            "scores": {name: estimated(score) for name, score in self.scores.items()},
+            "confirmed": [f.to_json() for f in self.findings if f.tested.confirmed],
+            "not_confirmed": [f.to_json() for f in self.findings if not f.tested.confirmed],
+            "tried": list(self.tried),
+            "search_tasks": self.search_tasks,
+            "confirm_tasks": self.confirm_tasks,
+            "level": self.level,
+        }
+
+
+@dataclass(kw_only=True)
+class Audit:
+    """One audit. Its arena pools `search` and `confirm` from the roles that its evaluator holds."""
+
+    initial: Named
+    harness: Named
+    arena: StoreArena
+    desk: ChallengerDesk
+    kit: ProtocolKit
+    released: Variant
+    settings: AuditSettings
+    tell: Tell
+    seed: int
+    tried: list[dict[str, Json]] = field(default_factory=list)
+
+    async def run(self, given: Sequence[Draft] = ()) -> Audited:
+        """Search, or take what was given; then confirm all of it at once, and judge."""
+        if self.harness.harness.hash == self.initial.harness.hash:
+            raise UserError("the harness and its baseline are the same: there is no gain to audit.")
+        found = [(self._accepted(draft), None) for draft in given] if given else await self._search()
+        return await self._confirm(found)
+
+    async def _search(self) -> list[tuple[Screened, Estimate | None]]:
+        pair = (self.harness, self.initial)
+        tasks = self.arena.tasks(SEARCH)
+        await self.arena.means(pair, [self.released], SEARCH)
+        found: list[tuple[Screened, Estimate | None]] = []
+        seen: set[str] = set()
+        for t in range(1, self.settings.rounds + 1):
+            self.tell("round", {"round": t})
+            drafts = await self.desk.drafts(t, self.harness, self.initial)
+            discovery = await discover(
+                self.arena, self.kit, drafts, pair=pair, role=SEARCH, tasks=tasks, archived=frozenset(seen),
+                count=self.settings.evaluated, reduce=self.settings.reduce,
+            )  # fmt: skip
+            evaluated = {proposed(s).transformation.hash: e for s, e in discovery.evaluated}
+            for screened in [*discovery.screened, *(s for s, _ in discovery.evaluated)]:
+                record = described(screened)
+                record["destruction"] = estimated(evaluated[record["hash"]]) if record["hash"] in evaluated else None
+                if record not in self.tried:
+                    self.tried.append(record)
+            self.tell("discovery", {"round": t, "tried": self.tried[:]})
+            seen |= evaluated.keys()
+            if discovery.frozen is not None and discovery.destruction is not None:
+                found.append((discovery.frozen, discovery.destruction))
+                note = {"name": f"c{t}", "round": t, "transformation": proposed(discovery.frozen).to_json()}
+                self.desk.tree.add_entry(f"c{t}", archive_note(note, discovery.frozen.touched))
+        return _distinct(found)
+
+    def _accepted(self, draft: Draft) -> Screened:
+        screened = screen_draft(self.kit, draft, archived=())
+        if screened.verdict != "valid":
+            raise UserError(f"a given transformation is {screened.verdict}: {screened.reason}")
+        return screened
+
+    async def _confirm(self, found: Sequence[tuple[Screened, Estimate | None]]) -> Audited:
+        tasks = self.arena.tasks(CONFIRM)
+        valid = [(s, e) for s, e in found if examine(self.kit.lift(proposed(s)), self.kit.subject, tasks).valid]
+        names = [f"c{place}" for place in range(1, len(valid) + 1)]
+        variants = [
+            Variant(name=name, transformation=proposed(s).transformation, told=False)
+            for name, (s, _) in zip(names, valid, strict=True)
+        ]
+        self.tell("confirm", {"transformations": len(variants), "tasks": len(tasks)})
+        means = await self.arena.means([self.initial, self.harness], [self.released, *variants], CONFIRM)
+        h, h0 = self.harness.name, self.initial.name
+        gains: dict[str, PerTask] = {v.name: gain(means[h, v.name], means[h0, v.name]) for v in variants}
+        released_gain = gain(means[h, RELEASED], means[h0, RELEASED])
+        deltas: dict[str, PerTask] = {v.name: gain_destruction(means, h, h0, v.name) for v in variants}
+        together = simultaneous({RELEASED: released_gain, **deltas}, level=self.settings.level)
+        others = simultaneous({**gains, h: means[h, RELEASED], h0: means[h0, RELEASED]}, level=self.settings.level)
+        tested = {
+            name: Tested(
+                destruction=together[name],
+                log_odds=log_odds_destruction(
+                    [means[h, RELEASED], means[h0, RELEASED], means[h, name], means[h0, name]],
+                    seed=key_bits("bootstrap", self.seed, name) & 0x7FFFFFFF,
+                ),
+            )
+            for name in names
+        }
+        findings = [
+            Finding(name=name, screened=s, searched=e, tested=tested[name], gain=others[name])
+            for name, (s, e) in zip(names, valid, strict=True)
+        ]
+        findings.sort(key=lambda finding: finding.tested.destruction.value, reverse=True)
+        return Audited(
+            verdict=judge(together[RELEASED], tested),
+            gain=together[RELEASED],
+            scores={"harness": others[h], "baseline": others[h0]},
+            findings=findings,
+            tried=self.tried,
+            search_tasks=len(self.arena.tasks(SEARCH)),
+            confirm_tasks=len(tasks),
+            level=self.settings.level,
+        )
+
+
+def _distinct(found: Sequence[tuple[Screened, Estimate | None]]) -> list[tuple[Screened, Estimate | None]]:
+    """Each transformation once."""
+    return list({proposed(s).transformation.hash: (s, e) for s, e in reversed(found)}.values())[::-1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditPlan:
+    """What an audit is: everything that decides its result."""
+
+    benchmark: Benchmark[Any]
+    kit: ProtocolKit
+    baseline: Harness
+    harness: Harness
+    challenger: Challenger
+    settings: AuditSettings
+    rollouts: Mapping[str, int]
+    seed: int
+    confirm_size: int | None = None
+    use_cert: str | None = None
+    """Why the sealed tasks are used for confirmation too."""
+    given: tuple[Draft, ...] = ()
+
+    def describe(self, fingerprint: str) -> dict[str, Json]:
+        """The audit's identity; `fingerprint` is the connected model's."""
+        return {
+            "command": "audit",
+            "benchmark": self.benchmark.name,
+            "content_hash": self.benchmark.content_hash,
+            "model_fingerprint": fingerprint,
+            "baseline": self.baseline.hash,
+            "harness": self.harness.hash,
+            "challenger": self.challenger.name,
+            **asdict(self.settings),
+            "rollouts": dict(self.rollouts),
+            "seed": self.seed,
+            "confirm_size": self.confirm_size,
+            "use_cert": self.use_cert,
+            "given": [dict(draft.form) for draft in self.given],
+        }
+
+
+async def audit_harness(
+    plan: AuditPlan, *, run: str, store: Store, model: ChatModel, sandbox: Sandbox, tell: Tell,
+    progress: Progress | None = None, concurrency: int = 64,
+) -> Audited:  # fmt: skip
+    """Carry out an audit under a run id that the store knows. Run again, it goes on where it stopped."""
+    confirm = [role for role in plan.benchmark.roles if role not in (*SEARCH_ROLES, *SEALED)]
+    opening = None
+    if plan.use_cert is not None:
+        opening = unseal(store, run, {"harness": plan.harness.hash, "baseline": plan.baseline.hash}, plan.use_cert)
+        confirm += SEALED
+    roles = (*SEARCH_ROLES, *confirm)
+    runner = Runner(
+        model=model,
+        store=store,
+        sandbox=sandbox,
+        use=Use(run=run, method="audit"),
+        pace=Pace(concurrency=concurrency),
+        progress=progress,
+    )
+    evaluator = Evaluator(
+        benchmark=plan.benchmark,
+        runner=runner,
+        store=store,
+        roles={role: plan.rollouts[role] for role in roles},
+        run_seed=plan.seed,
+        opening=opening,
+    )
+    journal = Journal(store.workspace, run)
+    tree = HistoryWriter(journal.folder / "history" / "challenger")
+    sizes = {} if plan.confirm_size is None else {CONFIRM: plan.confirm_size}
+    audit = Audit(
+        initial=Named(name="H0", harness=plan.baseline),
+        harness=Named(name="H", harness=plan.harness),
+        arena=StoreArena(evaluator, {SEARCH: tree}, {SEARCH: SEARCH_ROLES, CONFIRM: confirm}, sizes),
+        desk=ChallengerDesk(
+            challenger=plan.challenger,
+            tree=tree,
+            journal=journal,
+            kit=plan.kit,
+            observables={o.name: o.description for o in plan.benchmark.observables},
+            proposals=plan.settings.proposals,
+            seed=plan.seed,
+        ),
+        kit=plan.kit,
+        released=Variant(name=RELEASED, transformation=plan.benchmark.variant("released")),
+        settings=plan.settings,
+        tell=tell,
+        seed=plan.seed,
+    )
+    return await audit.run(plan.given)

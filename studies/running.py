@@ -1,0 +1,73 @@
+"""What the studies of evolution and audits share: benchmarks kept open, a throw-away workspace, resumable rows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from chase.benchmarks.catalogue import open_benchmark
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.firewall import ledger_kit
+from chase.engine.sandbox import Sandbox
+from chase.models.chat import ChatModel
+from chase.models.config import ModelConfig
+from chase.models.connect import connect
+from chase.protocol.kit import ProtocolKit
+from chase.store.store import Store
+from chase.store.workspace import Workspace
+from studies.reader_scores import RESULTS
+
+Row = dict[str, Any]
+
+
+@lru_cache(maxsize=4)
+def opened(name: str) -> tuple[SynLedger, ProtocolKit]:
+    """A benchmark with its kit: the firewall's verdicts are kept with it."""
+    benchmark = open_benchmark(name)
+    return benchmark, ledger_kit(benchmark)
+
+
+@contextmanager
+def workspace() -> Iterator[Store]:
+    """A store that is gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder, Store.open(Workspace(Path(folder)), write=True) as store:
+        yield store
+
+
+def with_reader(work: Callable[[ChatModel, Sandbox], Awaitable[Any]]) -> Any:
+    """Run asynchronous work with the simulated reader."""
+
+    async def run() -> Any:
+        async with connect(ModelConfig(name="sim:reader")) as model, Sandbox() as sandbox:
+            return await work(model, sandbox)
+
+    return asyncio.run(run())
+
+
+def rows_of(name: str, cases: Iterable[Mapping[str, Any]], work: Callable[[Mapping[str, Any]], list[Row]]) -> list[Row]:
+    """The rows of every case, on every core. Finished cases are kept in a file and not done again."""
+    path = RESULTS / f"{name}.rows.jsonl"
+    done: dict[str, list[Row]] = {}
+    if path.exists():
+        for line in path.read_text().splitlines():
+            kept = json.loads(line)
+            done[kept["case"]] = kept["rows"]
+    todo = {json.dumps(case, sort_keys=True): case for case in cases}
+    waiting = {key: case for key, case in todo.items() if key not in done}
+    started = time.monotonic()
+    with ProcessPoolExecutor(max_workers=2) as pool, path.open("a") as file:
+        futures = {pool.submit(work, case): key for key, case in waiting.items()}
+        for count, future in enumerate(as_completed(futures), 1):
+            done[futures[future]] = future.result()
+            file.write(json.dumps({"case": futures[future], "rows": future.result()}) + "\n")
+            file.flush()
+            print(f"{name}: {count}/{len(waiting)} cases, {time.monotonic() - started:.0f} s", flush=True)
+    return [row for key in todo for row in done[key]]

@@ -1,0 +1,328 @@
+"""The history tree that agents read, and what reading a trace makes of decisions."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.core.observables import OBSERVABLES
+from chase.core.values import Shown
+from chase.engine.history import History, HistoryWriter, mark_of
+from chase.engine.reading import Decision, lean, ranks, read_trace
+from chase.harness.spec import Activation, Guidance
+from chase.testing.scripted import call
+from tests.engine.rollouts import follow, make_harness, make_job
+
+HARNESS = make_harness(
+    source="def should_stop(state):\n    return False\n",
+    guidance=(Guidance(name="late", when=Activation(calls_left_at_most=3), text="Hurry."),),
+    memory="Be careful.",
+    retrieval={"templates": ["{entity} {periods}"]},
+)
+SCORES = {"task-a": (1.0, 1.0), "task-b": (1.0, 0.0), "task-c": (0.0, 0.0)}
+REASONS = {"task-a": ("answered", "answered"), "task-b": ("answered", "no-answer"), "task-c": ("step-limit",) * 2}
+TRACES = {(task, index): {"task": task, "n": index} for task in SCORES for index in range(2)}
+
+
+def fill(root: Path) -> HistoryWriter:
+    """A tree with something of everything."""
+    tree = HistoryWriter(root)
+    tree.add_harness("H0", make_harness(), {})
+    tree.add_harness("r1-structural", HARNESS, {"edits": ["one"], "from": "H0"})
+    for harness in ("H0", "r1-structural"):
+        tree.add_scores(harness, "released", SCORES, REASONS, TRACES)
+    tree.add_entry("b1", {"name": "b1", "touched": {"depth": 2.0}})
+    tree.add_round({"round": 1, "selected": "r1-structural"})
+    return tree
+
+
+def files(root: Path) -> dict[str, str]:
+    return {str(path.relative_to(root)): path.read_text() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+# The tree
+
+
+def test_the_tree_holds_what_its_description_says_and_no_more(tmp_path: Path) -> None:
+    fill(tmp_path / "tree")
+    found = set(files(tmp_path / "tree"))
+    names = ["harness.toml", "prompt.md", "candidate.json"]
+    assert found == {
+        "scores.jsonl",
+        "rounds.jsonl",
+        "archive/b1.json",
+        *(f"harnesses/H0/{name}" for name in names),
+        *(f"harnesses/r1-structural/{name}" for name in [*names, "memory.md", "control.py", "guidance/late.md"]),
+        *(
+            f"traces/{harness}/released/{task}-{index}.json"
+            for harness in ("H0", "r1-structural")
+            for task, index in TRACES
+        ),
+    }
+
+
+def test_a_line_of_scores_has_what_is_named_here(tmp_path: Path) -> None:
+    fill(tmp_path / "tree")
+    first = json.loads((tmp_path / "tree/scores.jsonl").read_text().splitlines()[1])
+    assert first == {
+        "harness": "H0",
+        "variant": "released",
+        "task": "task-b",
+        "scores": [1.0, 0.0],
+        "mark": "unstable",
+        "reasons": ["answered", "no-answer"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("scores", "mark"),
+    [
+        ((1.0, 1.0), "stable success"),
+        ((1.0,), "stable success"),
+        ((1.0, 0.0), "unstable"),
+        ((0.0, 0.5, 1.0), "unstable"),
+        ((0.0, 0.0), "stable failure"),
+        ((0.9, 0.5), "stable failure"),
+    ],
+)
+def test_marks(scores: tuple[float, ...], mark: str) -> None:
+    assert mark_of(scores) == mark
+
+
+def test_an_agent_reads_what_the_host_wrote(tmp_path: Path) -> None:
+    history = History(fill(tmp_path / "tree").root)
+    assert history.harnesses() == ["H0", "r1-structural"]
+    assert history.harness("r1-structural") == HARNESS
+    assert history.harness("r1-structural").hash == HARNESS.hash
+    assert history.record("r1-structural") == {"edits": ["one"], "from": "H0"}
+    assert [line.mark for line in history.scores[:3]] == ["stable success", "unstable", "stable failure"]
+    assert history.mean("H0", "released") == 0.5
+    assert history.mean("H0", "b1") is None
+    assert [path for path, _ in history.traces("H0", "released")] == [
+        f"traces/H0/released/{task}-{index}.json" for task, index in sorted(TRACES)
+    ]
+    assert dict(history.traces("H0", "released"))["traces/H0/released/task-b-1.json"] == {"task": "task-b", "n": 1}
+    assert history.archive() == {"b1": {"name": "b1", "touched": {"depth": 2.0}}}
+    assert history.rounds() == [{"round": 1, "selected": "r1-structural"}]
+
+
+def test_adding_the_same_scores_again_changes_nothing(tmp_path: Path) -> None:
+    tree = fill(tmp_path / "tree")
+    before = files(tree.root)
+    assert tree.has_scores("H0", "released")
+    assert not tree.has_scores("H0", "b1")
+    tree.add_scores("H0", "released", SCORES, REASONS, TRACES)
+    tree.add_harness("H0", make_harness(), {})
+    assert files(tree.root) == before
+
+
+def test_a_resumed_writer_ends_with_the_same_tree(tmp_path: Path) -> None:
+    """The run goes through its rounds again: no line stands twice and none is missing."""
+    before = files(fill(tmp_path / "tree").root)
+    interrupted = HistoryWriter(tmp_path / "tree")
+    interrupted.add_scores("H0", "released", SCORES, REASONS, TRACES)
+    assert files(fill(tmp_path / "tree").root) == before
+
+
+def test_a_writer_that_was_killed_while_an_agent_read_can_be_resumed(tmp_path: Path) -> None:
+    tree = fill(tmp_path / "tree")
+    before = files(tree.root)
+    tree.read_only().__enter__()
+    assert files(fill(tmp_path / "tree").root) == before
+
+
+def test_nothing_in_the_tree_is_writable_while_an_agent_reads(tmp_path: Path) -> None:
+    tree = fill(tmp_path / "tree")
+    with tree.read_only() as root:
+        assert root == tree.root
+        for path in [root, *root.rglob("*")]:
+            assert not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH), path
+        if os.geteuid() != 0:  # root may write anything
+            with pytest.raises(PermissionError):
+                (root / "scores.jsonl").write_text("")
+    tree.add_round({"round": 2})
+
+
+def test_the_tree_is_writable_again_if_the_agent_fails(tmp_path: Path) -> None:
+    tree = fill(tmp_path / "tree")
+    with pytest.raises(RuntimeError), tree.read_only():
+        raise RuntimeError
+    tree.add_round({"round": 2})
+
+
+def test_a_link_that_an_agent_leaves_leads_nowhere(tmp_path: Path) -> None:
+    """Permissions of what it points to are not touched, and one that points to nothing stops nobody."""
+    outside = tmp_path / "outside"
+    outside.write_text("not of the tree")
+    outside.chmod(0o444)
+    tree = fill(tmp_path / "tree")
+    (tree.root / "traces" / "link").symlink_to(outside)
+    (tree.root / "traces" / "broken").symlink_to(tmp_path / "nowhere")
+    with tree.read_only():
+        assert stat.S_IMODE(outside.stat().st_mode) == 0o444
+    HistoryWriter(tree.root)
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o444
+
+
+# Decisions in traces
+
+
+def searched(coverage: int, *documents: str) -> dict[str, Any]:
+    shown = [{"id": d, "path": f"{d}.md", "hit": place} for place, d in enumerate(documents)]
+    return tool("search", shown, coverage=coverage)
+
+
+def listed(*documents: str) -> dict[str, Any]:
+    return tool("list_files", [{"id": d, "path": f"{d}.md", "listing": n} for n, d in enumerate(documents)])
+
+
+def opened(document: str, window: int = 0) -> dict[str, Any]:
+    head = f"{document}.md:"
+    shown = [{"id": document, "path": f"{document}.md", "window": window}]
+    return {**tool("open_file", shown), "head": len(head), "result": f"{head}\ntext {window} of {document}"}
+
+
+def tool(name: str, shown: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    return {"event": "tool", "by": "model", "tool": name, "ok": True, "shown": shown, "head": 0, "result": "", **more}
+
+
+def trace(*events: dict[str, Any], answer: str | None = "12", reason: str = "answered") -> dict[str, Any]:
+    return {"task": "t", "events": list(events), "answer": answer, "reason": reason, "score": 1.0}
+
+
+def decisions(*events: dict[str, Any]) -> list[tuple[str, str, set[str], bool]]:
+    found = read_trace(trace(*events)).decisions
+    return [(d.kind, d.document, {shown.id for shown in d.options}, d.taken) for d in found]
+
+
+def test_a_document_is_opened_among_those_that_match_alike() -> None:
+    result = searched(2, "a", "b", "c", "d")
+    assert decisions(result, opened("b")) == [("open", "b", {"a", "b"}, True)]
+    assert decisions(result, opened("c")) == [("open", "c", {"c", "d"}, True)]
+
+
+def test_an_opened_document_is_no_option_any_more() -> None:
+    found = decisions(searched(0, "a", "b", "c"), opened("a"), opened("c"), opened("b"))
+    assert [d for d in found if d[0] == "open"] == [
+        ("open", "a", {"a", "b", "c"}, True),
+        ("open", "c", {"b", "c"}, True),
+        ("open", "b", {"b"}, True),
+    ]
+
+
+def test_a_match_of_any_search_counts_and_a_listing_adds_options() -> None:
+    events = [searched(1, "a", "b"), searched(1, "c", "a"), listed("a", "b", "c", "d")]
+    assert decisions(*events, opened("c")) == [("open", "c", {"a", "c"}, True)]
+    assert decisions(*events, opened("d")) == [("open", "d", {"b", "d"}, True)]
+
+
+def test_a_document_that_was_never_shown_is_an_option_once_it_is_opened() -> None:
+    assert decisions(opened("a")) == [("open", "a", {"a"}, True)]
+
+
+def test_reading_on_is_taken_where_the_next_window_is_of_the_same_document() -> None:
+    found = decisions(listed("a", "b"), opened("a"), opened("a", 1), opened("b"))
+    assert found == [
+        ("open", "a", {"a", "b"}, True),
+        ("read on", "a", {"a", "b"}, True),
+        ("open", "b", {"b"}, True),
+    ]
+
+
+def test_reading_on_is_not_taken_where_another_document_follows() -> None:
+    found = decisions(listed("a", "b"), opened("a"), searched(0, "b"), opened("b"), opened("a", 1))
+    assert [d for d in found if d[0] == "read on"] == [
+        ("read on", "a", {"a", "b"}, False),
+        ("read on", "b", {"a", "b"}, False),
+    ]
+
+
+def test_whether_the_last_document_was_to_be_read_on_cannot_be_told() -> None:
+    assert [d[0] for d in decisions(opened("a"))] == ["open"]
+
+
+def test_refused_calls_and_other_events_decide_nothing() -> None:
+    refused = {**opened("b"), "ok": False}
+    reading = read_trace(trace({"event": "model", "text": ""}, listed("a", "b"), refused, opened("a")))
+    assert [(d.kind, d.document) for d in reading.decisions] == [("open", "a")]
+    assert reading.calls == {"list_files": 1, "open_file": 1}
+
+
+def test_what_was_seen_is_kept_as_it_was_seen() -> None:
+    reading = read_trace(
+        trace(searched(1, "b", "a"), searched(0, "a"), listed("a", "b"), opened("a"), opened("a", 1), opened("b"))
+    )
+    assert reading.seen["a"] == Shown(id="a", path="a.md", listing=0, hit=0, window=0, text="text 0 of a")
+    assert reading.seen["b"].hit == 0
+    assert reading.opened == ("a", "b")
+    assert reading.unfinished == {"b"}
+    assert reading.coverages == (1, 0)
+    assert reading.last == "b"
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason", "answered"),
+    [
+        ("12", "answered", True),
+        ("−1,234", "answered", True),
+        ("twelve", "answered", False),
+        (None, "step-limit", False),
+        ("12", "time-limit", False),
+    ],
+)
+def test_answered_is_an_answer_in_the_required_form(answer: str | None, reason: str, answered: bool) -> None:
+    assert read_trace(trace(answer=answer, reason=reason)).answered is answered
+
+
+async def test_a_real_trace_is_read_as_the_tools_showed_it(ledger: SynLedger) -> None:
+    task = ledger.tasks("evo")[0]
+    shown = {s.id: s for s in ledger.shown(task, ledger.variant("released"))}
+    document = sorted(shown)[3]
+    script = [call("list_files"), call("open_file", file=document), call("open_file", file=document), "1"]
+    rollout, _ = await follow(make_job(ledger, task=task), script)
+    reading = read_trace(rollout.trace)
+    assert {d: s.listing for d, s in reading.seen.items()} == {d: s.listing for d, s in shown.items()}
+    assert reading.seen[document].text == shown[document].text
+    assert [(d.kind, d.taken, len(d.options)) for d in reading.decisions] == [("open", True, 12), ("read on", True, 12)]
+
+
+# Lean
+
+LENGTH = OBSERVABLES["listing"]
+
+
+def at(*places: int) -> tuple[Shown, ...]:
+    return tuple(Shown(id=f"d{place}", path=f"d{place}.md", listing=place, listing_of=12) for place in places)
+
+
+def chose(document: str, *places: int, taken: bool = True) -> Decision:
+    return Decision(kind="open", document=document, options=at(*places), taken=taken)
+
+
+def test_ranks_go_from_0_to_1_and_need_a_difference() -> None:
+    assert ranks(LENGTH, at(0, 3, 9)) == {"d0": 0.0, "d3": 0.5, "d9": 1.0}
+    assert ranks(LENGTH, at(4)) == {}
+    assert ranks(LENGTH, [Shown(id="a", path="a"), Shown(id="b", path="b")]) == {}
+
+
+def test_lean_is_negative_to_the_low_side_and_positive_to_the_high() -> None:
+    assert lean(LENGTH, [chose("d0", 0, 1, 2)]) == -0.5
+    assert lean(LENGTH, [chose("d2", 0, 1, 2)]) == 0.5
+    assert lean(LENGTH, [chose("d1", 0, 1, 2)]) == 0.0
+    assert lean(LENGTH, [chose("d0", 0, 1), chose("d1", 0, 1), chose("d1", 0, 1), chose("d1", 0, 1)]) == 0.25
+
+
+def test_not_reading_on_in_a_document_leans_away_from_it() -> None:
+    assert lean(LENGTH, [chose("d0", 0, 1, taken=False)]) == 0.5
+    assert lean(LENGTH, [chose("d1", 0, 1, taken=False)]) == -0.5
+
+
+def test_there_is_no_lean_where_no_decision_could_show_one() -> None:
+    assert lean(LENGTH, []) is None
+    assert lean(LENGTH, [chose("d0", 0)]) is None

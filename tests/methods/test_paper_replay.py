@@ -1,0 +1,349 @@
+"""The paper's OfficeQA run, replayed: fed with its estimates, `Chase.evolve` comes to its decisions.
+
+Appendix "Tracing Counterfactual Harness Search and Evolution": 49 evolution and discovery questions with two rollouts
+each (every percentage is a multiple of 1/98), 24 confirmation questions with five. Two Syn-Ledger transformations stand
+in for the paper's: `re-encode` for the table context, `shift` for the passage boundaries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.firewall import ledger_kit, parse_ledger_proposal
+from chase.core.agents import Draft
+from chase.core.values import Json
+from chase.methods.arena import RELEASED, Means, Named, Variant
+from chase.methods.chase import Chase, Settings
+from chase.methods.evolution import Evolved
+from chase.protocol.archive import Archive
+from chase.protocol.kit import ProtocolKit
+from tests.engine.rollouts import make_harness
+
+CONTEXT = {"name": "re-encode", "arguments": {"format": "csv"}}
+BOUNDARY = {"name": "shift", "arguments": {"by": 3}}
+OTHER = {"name": "reverse", "arguments": {"aspect": "listing"}}
+"""What stands beside the boundary shift in round 3, of which the paper gives no figure."""
+
+EVOLUTION = {
+    # harness: (gain under the released benchmark, gain under b1), in 98ths
+    "r1-structural": (3, 0),
+    "r1-guidance": (5, 0),
+    "r1-integrated": (8, -5),  # H_1; of the other two the paper gives no figure
+    "r2-structural": (15, 9),
+    "r2-guidance": (9, 3),
+    "r2-integrated": (15, -2),
+    "r3-structural": (-1, -1),
+    "r3-guidance": (-2, -6),
+    "r3-integrated": (4, 0),
+}
+DISCOVERY = {
+    ("r1-integrated", "re-encode"): Fraction(7, 98),
+    ("r1-integrated", "shift"): Fraction(4, 98),
+    ("r3-integrated", "shift"): Fraction(10, 98),
+    ("r3-integrated", "reverse"): Fraction(3, 98),
+}
+CONFIRMATION = {("conf1", "r1-integrated"): Fraction(14, 100), ("conf3", "r3-integrated"): Fraction(5, 120)}
+
+
+def form(*operators: Mapping[str, Json]) -> dict[str, Json]:
+    return {"benchmark": "syn-ledger", "operators": list(operators)}
+
+
+def draft(*operators: Mapping[str, Json]) -> Draft:
+    return Draft(form=form(*operators))
+
+
+def named(name: str) -> Named:
+    return Named(name=name, harness=make_harness(memory=name))
+
+
+@dataclass
+class FiguresArena:
+    """Gives the figures back as cells: `H_0` scores ½ in every task, and the others what their gain says."""
+
+    evolution: Mapping[str, tuple[Fraction, Fraction]]
+    discovery: Mapping[tuple[str, str], Fraction]
+    confirmation: Mapping[tuple[str, str], Fraction]
+    asked: list[tuple[str, str, str]] = field(default_factory=list)
+    """(role, harness, variant)."""
+
+    async def means(self, harnesses: Sequence[Named], variants: Sequence[Variant], role: str) -> Means:
+        self.asked += [(role, h.name, v.name) for h in harnesses for v in variants]
+        return {
+            (h.name, v.name): dict.fromkeys((f"{role}-1", f"{role}-2"), Fraction(1, 2) + self._gain(h.name, v, role))
+            for h in harnesses
+            for v in variants
+        }
+
+    def _gain(self, harness: str, variant: Variant, role: str) -> Fraction:
+        if harness == "H0":
+            return Fraction(0)
+        if role == "evo":
+            return self.evolution[harness][0 if variant.name == RELEASED else 1]
+        if variant.name == RELEASED:
+            return Fraction(1, 4)
+        if role == "disc":
+            operators = variant.transformation.operators
+            return Fraction(1, 4) - self.discovery[harness, operators[0].name]
+        return Fraction(1, 4) - self.confirmation[role, harness]
+
+
+@dataclass
+class Tree:
+    """What would be written for an agent to read."""
+
+    rounds: list[Mapping[str, Json]] = field(default_factory=list)
+    entries: dict[str, Mapping[str, Json]] = field(default_factory=dict)
+
+    def add_round(self, record: Mapping[str, Json]) -> None:
+        self.rounds.append(record)
+
+    def add_entry(self, name: str, entry: Mapping[str, Json]) -> None:
+        self.entries[name] = entry
+
+
+@dataclass
+class ProposingDesk:
+    tree: Tree = field(default_factory=Tree)
+    currents: list[str] = field(default_factory=list)
+
+    async def candidates(self, round: int, current: Named, initial: Named) -> tuple[list[Named], list[str]]:
+        self.currents.append(current.name)
+        return [named(f"r{round}-{track}") for track in ("structural", "guidance", "integrated")], []
+
+
+@dataclass
+class ChallengingDesk:
+    drafts_of: Mapping[int, list[Draft]]
+    tree: Tree = field(default_factory=Tree)
+    asked: list[tuple[int, str]] = field(default_factory=list)
+
+    async def drafts(self, round: int, current: Named, initial: Named) -> list[Draft]:
+        self.asked.append((round, current.name))
+        return self.drafts_of[round]
+
+
+@dataclass
+class Replay:
+    method: Chase
+    arena: FiguresArena
+    proposing: ProposingDesk
+    challenging: ChallengingDesk
+    told: list[tuple[str, Mapping[str, Json]]]
+
+
+@pytest.fixture(scope="module")
+def kit(ledger: SynLedger) -> ProtocolKit:
+    return ledger_kit(ledger)
+
+
+def replay(
+    kit: ProtocolKit,
+    ledger: SynLedger,
+    *,
+    drafts: Mapping[int, list[Draft]] | None = None,
+    evolution: Mapping[str, tuple[Any, Any]] = EVOLUTION,
+    discovery: Mapping[tuple[str, str], Fraction] = DISCOVERY,
+    confirmation: Mapping[tuple[str, str], Fraction] = CONFIRMATION,
+    **settings: Any,
+) -> Replay:
+    gains = {name: (Fraction(g, 98), Fraction(b, 98)) for name, (g, b) in evolution.items()}
+    arena = FiguresArena(gains, discovery, confirmation)
+    proposing = ProposingDesk()
+    paper = {1: [draft(BOUNDARY), draft(CONTEXT)], 3: [draft(CONTEXT), draft(BOUNDARY), draft(OTHER)]}
+    challenging = ChallengingDesk(paper if drafts is None else drafts)
+    told: list[tuple[str, Mapping[str, Json]]] = []
+    method = Chase(
+        initial=Named(name="H0", harness=make_harness()),
+        arena=arena,
+        proposer=proposing,  # type: ignore[arg-type]
+        challenger=challenging,  # type: ignore[arg-type]
+        kit=kit,
+        tasks=lambda role: ledger.tasks(role)[:4],
+        confirmation_roles=["conf1", "conf2", "conf3"],
+        archive=Archive(benchmark=ledger.name, content_hash=ledger.content_hash),
+        settings=Settings(**{"rounds": 3, "epsilon": "0.05", "eta": "0.075", **settings}),
+        tell=lambda kind, details: told.append((kind, details)),
+        released=Variant(name=RELEASED, transformation=ledger.variant("released")),
+    )
+    return Replay(method, arena, proposing, challenging, told)
+
+
+def table(record: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """Harness → its gains, its gain destruction in percent, and whether it passes, as in the paper's tables."""
+    rows = {}
+    for row in record["selection"]["pool"]:
+        delta = row["destruction"].get("b1")
+        lost = None if delta is None else round(100 * delta, 2)
+        rows[row["harness"]] = (round(100 * row["gain"], 2), lost, not row["violates"])
+    return rows
+
+
+@pytest.fixture(scope="module")
+def paper(kit: ProtocolKit, ledger: SynLedger) -> tuple[Replay, Evolved]:
+    made = replay(kit, ledger)
+    return made, asyncio.run(made.method.evolve())
+
+
+def test_the_harnesses_are_the_papers(paper: tuple[Replay, Evolved]) -> None:
+    """`H_2 = H_0`, `H_3` is the integrated candidate, `H* = H_3`."""
+    made, evolved = paper
+    assert [h.name for h in evolved.harnesses] == ["H0", "r1-integrated", "H0", "r3-integrated"]
+    assert evolved.final.name == "r3-integrated"
+    assert made.proposing.currents == ["H0", "r1-integrated", "H0"]
+
+
+def test_the_selection_tables_are_the_papers(paper: tuple[Replay, Evolved]) -> None:
+    _, evolved = paper
+    assert table(evolved.rounds[1]) == {
+        "H0": (0.0, 0.0, True),
+        "r1-integrated": (8.16, 13.27, False),
+        "r2-structural": (15.31, 6.12, False),
+        "r2-guidance": (9.18, 6.12, False),
+        "r2-integrated": (15.31, 17.35, False),
+    }
+    assert table(evolved.rounds[2]) == {
+        "H0": (0.0, 0.0, True),
+        "r3-structural": (-1.02, 0.0, True),
+        "r3-guidance": (-2.04, 4.08, True),
+        "r3-integrated": (4.08, 4.08, True),
+    }
+    final = {row["harness"]: row["violates"] for row in evolved.selection["pool"]}
+    assert final == {"H0": [], "r1-integrated": ["b1"], "r3-integrated": []}
+
+
+def test_the_first_counterfactual_is_confirmed_and_the_last_is_not(paper: tuple[Replay, Evolved]) -> None:
+    made, evolved = paper
+    first, last = evolved.rounds[0], evolved.rounds[2]
+    evaluated = {e["what"]: round(100 * e["destruction"]["value"], 2) for e in first["challenger"]["evaluated"]}
+    assert evaluated == {"re-encode (format csv)": 7.14, "shift (by 3)": 4.08}
+    assert first["challenger"]["frozen"]["what"] == "re-encode (format csv)"
+    assert (first["confirmation"]["role"], first["confirmation"]["confirmed"]) == ("conf1", True)
+    assert first["confirmation"]["destruction"]["value"] == pytest.approx(0.14)
+    assert last["challenger"]["frozen"]["what"] == "shift (by 3)"
+    assert round(100 * last["challenger"]["destruction"]["value"], 2) == 10.2
+    assert (last["confirmation"]["role"], last["confirmation"]["confirmed"]) == ("conf3", False)
+    assert round(100 * last["confirmation"]["destruction"]["value"], 2) == 4.17
+    assert [(entry.name, entry.round) for entry in evolved.archive.entries] == [("b1", 1)]
+    assert evolved.archive.entries[0].hash == parse_ledger_proposal(form(CONTEXT)).transformation.hash
+    assert [v.name for v in evolved.variants] == [RELEASED, "b1"]
+    assert list(made.proposing.tree.entries) == list(made.challenging.tree.entries) == ["b1"]
+
+
+def test_an_archived_counterfactual_is_not_evaluated_again_as_a_proposal(paper: tuple[Replay, Evolved]) -> None:
+    _, evolved = paper
+    proposals = evolved.rounds[2]["challenger"]["proposals"]
+    assert [p["verdict"] for p in proposals] == ["duplicate", "valid", "valid"]
+
+
+def test_the_second_round_skips_the_challenger(paper: tuple[Replay, Evolved]) -> None:
+    made, evolved = paper
+    assert evolved.rounds[1]["challenger"] == {"skipped": "H_t = H_0"}
+    assert "confirmation" not in evolved.rounds[1]
+    assert made.challenging.asked == [(1, "r1-integrated"), (3, "r3-integrated")]
+    assert not [asked for asked in made.arena.asked if asked[0] == "conf2"]
+
+
+def test_a_harness_is_held_to_what_was_archived_before_it(paper: tuple[Replay, Evolved]) -> None:
+    """Candidates of rounds 2 and 3 are evaluated under `b1`, those of round 1 that were not selected never."""
+    made, _ = paper
+    under = {harness for role, harness, variant in made.arena.asked if (role, variant) == ("evo", "b1")}
+    assert under == {"H0", "r1-integrated", *(name for name in EVOLUTION if name[:2] in ("r2", "r3"))}
+
+
+def test_only_the_selected_pair_meets_discovery_and_confirmation(paper: tuple[Replay, Evolved]) -> None:
+    made, _ = paper
+    met = {(role, harness) for role, harness, _ in made.arena.asked if role != "evo"}
+    assert met == {
+        ("disc", "H0"),
+        ("disc", "r1-integrated"),
+        ("disc", "r3-integrated"),
+        ("conf1", "H0"),
+        ("conf1", "r1-integrated"),
+        ("conf3", "H0"),
+        ("conf3", "r3-integrated"),
+    }
+
+
+# The rules at their edges
+
+
+async def test_exactly_eta_is_confirmed_and_a_hair_less_is_not(kit: ProtocolKit, ledger: SynLedger) -> None:
+    for delta, archived in ((Fraction(3, 40), 1), (Fraction(3, 40) - Fraction(1, 10**12), 0)):
+        confirmation = {("conf1", "r1-integrated"): delta}
+        made = replay(kit, ledger, confirmation=confirmation, rounds=1)
+        assert len((await made.method.evolve()).archive.entries) == archived
+
+
+async def test_exactly_epsilon_is_feasible(kit: ProtocolKit, ledger: SynLedger) -> None:
+    """`r2-structural` loses 6/98; with that as the tolerance it is taken, a hair below it is not."""
+    for epsilon, selected in (("0.0612244897959184", "r2-structural"), ("0.0612244897959183", "H0")):
+        made = replay(kit, ledger, rounds=2, epsilon=epsilon, drafts={1: [draft(CONTEXT)], 2: []})
+        assert (await made.method.evolve()).harnesses[2].name == selected
+    lost = EVOLUTION | {"r2-structural": (Fraction(15), Fraction(15) - Fraction(98, 20))}
+    made = replay(kit, ledger, rounds=2, evolution=lost, drafts={1: [draft(CONTEXT)], 2: []})
+    assert (await made.method.evolve()).harnesses[2].name == "r2-structural"
+
+
+@pytest.mark.parametrize(
+    ("gains", "selected"),
+    [
+        ((0, 0, 0), "H0"),
+        ((4, 4, 4), "r1-structural"),
+        ((3, 4, 4), "r1-guidance"),
+        ((3, 3, 4), "r1-integrated"),
+    ],
+)
+async def test_ties_go_to_the_earlier_harness(
+    kit: ProtocolKit, ledger: SynLedger, gains: tuple[int, ...], selected: str
+) -> None:
+    tracks = ("structural", "guidance", "integrated")
+    evolution = {f"r1-{track}": (gain, 0) for track, gain in zip(tracks, gains, strict=True)}
+    made = replay(kit, ledger, evolution=evolution, drafts={1: []}, rounds=1)
+    evolved = await made.method.evolve()
+    assert evolved.harnesses[1].name == selected
+    assert evolved.final.name == selected
+
+
+async def test_a_tie_with_the_current_harness_keeps_it(kit: ProtocolKit, ledger: SynLedger) -> None:
+    evolution = EVOLUTION | {"r2-structural": (8, 8), "r2-guidance": (8, 8), "r2-integrated": (8, 8)}
+    made = replay(kit, ledger, evolution=evolution, drafts={1: [], 2: []}, rounds=2)
+    assert [h.name for h in (await made.method.evolve()).harnesses] == ["H0", "r1-integrated", "r1-integrated"]
+
+
+async def test_of_two_equal_discoveries_the_first_ranked_is_frozen(kit: ProtocolKit, ledger: SynLedger) -> None:
+    discovery = {("r1-integrated", name): Fraction(7, 98) for name in ("re-encode", "shift")}
+    made = replay(kit, ledger, discovery=discovery, rounds=1)
+    record = (await made.method.evolve()).rounds[0]["challenger"]
+    assert record["frozen"] == {k: v for k, v in record["evaluated"][0].items() if k != "destruction"}
+
+
+async def test_without_a_valid_proposal_nothing_is_confirmed(kit: ProtocolKit, ledger: SynLedger) -> None:
+    made = replay(kit, ledger, drafts={1: [Draft(form={"operators": "all"}), draft()]}, rounds=1)
+    evolved = await made.method.evolve()
+    assert [p["verdict"] for p in evolved.rounds[0]["challenger"]["proposals"]] == ["refused", "inactive"]
+    assert evolved.rounds[0]["challenger"]["frozen"] is None
+    assert "confirmation" not in evolved.rounds[0]
+    assert {role for role, *_ in made.arena.asked} == {"evo", "disc"}
+
+
+async def test_a_composition_is_not_reduced_to_what_is_archived_already(kit: ProtocolKit, ledger: SynLedger) -> None:
+    """The archived part alone would keep all of the destruction; it has its constraint already."""
+    composition = draft(CONTEXT, BOUNDARY)
+    evolution = EVOLUTION | {"r2-structural": (15, 15)}
+    discovery = DISCOVERY | {("r2-structural", "re-encode"): Fraction(9, 98), ("r2-structural", "shift"): Fraction(0)}
+    confirmation = CONFIRMATION | {("conf2", "r2-structural"): Fraction(1, 5)}
+    made = replay(
+        kit, ledger, evolution=evolution, discovery=discovery, confirmation=confirmation, rounds=2,
+        drafts={1: [draft(CONTEXT)], 2: [composition]},
+    )  # fmt: skip
+    evolved = await made.method.evolve()
+    assert [entry.name for entry in evolved.archive.entries] == ["b1", "b2"]
+    assert evolved.rounds[1]["challenger"]["frozen"]["operators"] == 2

@@ -8,6 +8,7 @@ from typing import Any
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger, open_syn_ledger
 from chase.core.errors import choose
+from chase.harness.spec import base_name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,7 +26,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "syn-ledger": Entry(
         name="syn-ledger",
         summary="320 synthetic ledger tasks with planted benchmark-wide shortcuts and a known B_0",
-        pattern="syn-ledger[@SEED[xBLOCKS]][:FIVE+PLANTED+FEATURES]",
+        pattern="syn-ledger[@SEED[xBLOCKS]][:FIVE+PLANTED+FEATURES][/evo64]",
         open=open_syn_ledger,
     )
 }
@@ -33,6 +34,6 @@ CATALOGUE: Mapping[str, Entry] = {
 
 def open_benchmark(name: str) -> SynLedger:
     """The benchmark of a name such as `syn-ledger` or `syn-ledger@7x40`; an unknown one is a `UserError`."""
-    base = name.split("@")[0].split(":")[0]
+    base = base_name(name)
     benchmark: SynLedger = CATALOGUE[choose("benchmark", base, CATALOGUE)].open(name)
     return benchmark

@@ -61,7 +61,7 @@ def _valid_template(template: str) -> str:
 
 def base_name(benchmark: str) -> str:
     """A benchmark's name without seed, size and planted features: `syn-ledger` of `syn-ledger@7x40`."""
-    return re.split("[@:]", benchmark, maxsplit=1)[0]
+    return re.split("[@:/]", benchmark, maxsplit=1)[0]
 
 
 def _valid_base_name(name: str) -> str:

@@ -27,7 +27,6 @@ from chase.methods.evolution import Tell
 from chase.methods.journal import Journal
 from chase.methods.verdict import Tested, Verdict, judge
 from chase.models.chat import ChatModel
-from chase.protocol.firewall import examine
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.screening import Screened, screen_draft
 from chase.stats.destruction import gain, log_odds_destruction
@@ -173,7 +172,7 @@ class Audit:
 
     async def _confirm(self, found: Sequence[tuple[Screened, Estimate | None]]) -> Audited:
         tasks = self.arena.tasks(CONFIRM)
-        valid = [(s, e) for s, e in found if examine(self.kit.lift(proposed(s)), self.kit.subject, tasks).valid]
+        valid = [(s, e) for s, e in found if self.kit.examine(proposed(s), tasks).valid]
         names = [f"c{place}" for place in range(1, len(valid) + 1)]
         variants = [
             Variant(name=name, transformation=proposed(s).transformation, told=False)

@@ -11,7 +11,7 @@ from typing import Any
 from chase.core.agents import Draft
 from chase.core.values import Json
 from chase.methods.arena import RELEASED, Arena, Named, Variant, gain_destruction
-from chase.protocol.firewall import FirewallRecord, examine
+from chase.protocol.firewall import FirewallRecord
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.proposal import Proposal
 from chase.protocol.screening import Screened, preselect, screen_draft, screen_drafts
@@ -140,7 +140,7 @@ async def confirm(
     eta: str,
 ) -> Confirmation:
     """The seven checks on the confirmation tasks, then `Δ̂` there; confirmed if valid and `Δ̂ ≥ η`."""
-    record = examine(kit.lift(proposed(frozen)), kit.subject, tasks)
+    record = kit.examine(proposed(frozen), tasks)
     delta = await _destruction(arena, pair, frozen, role)
     return Confirmation(estimate=estimate(delta), confirmed=record.valid and reaches(mean(delta), eta), firewall=record)
 

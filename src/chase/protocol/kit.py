@@ -38,13 +38,13 @@ class ProtocolKit:
     shown: Callable[[str, Transformation[Any]], Sequence[Shown]]
     """What can be shown of each document of a task: place in the listing and in broad results, first window."""
     observables: Sequence[Observable]
-    _verdicts: dict[tuple[str, frozenset[str]], FirewallRecord] = field(default_factory=dict, repr=False)
+    _verdicts: dict[tuple[Any, ...], FirewallRecord] = field(default_factory=dict, repr=False)
 
-    def examine(self, proposal: Proposal[Any]) -> FirewallRecord:
-        """The seven checks over the check set: made once for each canonical form and declared set."""
-        key = proposal.transformation.hash, proposal.declared
+    def examine(self, proposal: Proposal[Any], tasks: Sequence[str] | None = None) -> FirewallRecord:
+        """The seven checks over the check set or given tasks: made once for each canonical form and declared set."""
+        key = proposal.transformation.hash, proposal.declared, None if tasks is None else tuple(tasks)
         if key not in self._verdicts:
-            self._verdicts[key] = examine(self.lift(proposal), self.subject)
+            self._verdicts[key] = examine(self.lift(proposal), self.subject, tasks)
         return self._verdicts[key]
 
     @property

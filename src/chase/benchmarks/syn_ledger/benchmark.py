@@ -9,7 +9,7 @@ from functools import cached_property
 
 from chase.benchmarks.syn_ledger import generator, rendering, scoring, tools
 from chase.benchmarks.syn_ledger.allocation import ROLES, allocate
-from chase.benchmarks.syn_ledger.combinatorics import PLANTED
+from chase.benchmarks.syn_ledger.combinatorics import BLOCK, PLANTED
 from chase.benchmarks.syn_ledger.constructions import constructions
 from chase.benchmarks.syn_ledger.contents import Task, read_slots
 from chase.benchmarks.syn_ledger.features import FEATURES, PAPER_FEATURES, Change
@@ -26,6 +26,8 @@ from chase.protocol.transformation import OperatorList
 
 DEFAULT_SEED = 20261
 MOST_BLOCKS = 200
+FIRST_SPARE = 8
+"""Blocks 8 and 9 are certification's alone: evolution can be given them."""
 TASKS_KEPT = 128
 """Tasks whose files are kept ready for the next rollout: rollouts of a task come close together."""
 
@@ -37,24 +39,28 @@ class SynLedgerSpec:
     seed: int = DEFAULT_SEED
     blocks: int = 10
     planted: tuple[str, ...] = PAPER_FEATURES
+    evolution: int = BLOCK
+    """Evolution tasks: a block, or two or three, the further ones from blocks that are otherwise certification's."""
 
     @property
     def name(self) -> str:
         size = "" if self.blocks == 10 else f"x{self.blocks}"
         planted = "" if self.planted == PAPER_FEATURES else ":" + "+".join(self.planted)
-        seed = "" if self.seed == DEFAULT_SEED and not size and not planted else f"@{self.seed}{size}"
-        return f"syn-ledger{seed}{planted}"
+        evolution = "" if self.evolution == BLOCK else f"/evo{self.evolution}"
+        plain = self.seed == DEFAULT_SEED and not size and not planted and not evolution
+        return f"syn-ledger{'' if plain else f'@{self.seed}{size}'}{planted}{evolution}"
 
     @classmethod
     def parse(cls, name: str) -> SynLedgerSpec:
-        """The spec of `syn-ledger`, `syn-ledger@7`, `syn-ledger@7x40` or `syn-ledger@7:a+b+c+d+e`."""
-        found = re.fullmatch(r"syn-ledger(?:@([0-9]+)(?:x([0-9]{1,6}))?)?(?::([a-z+]+))?", name)
+        """The spec of `syn-ledger`, `syn-ledger@7`, `syn-ledger@7x40`, `syn-ledger@7:a+b+c+d+e`, or `…/evo64`."""
+        found = re.fullmatch(r"syn-ledger(?:@([0-9]+)(?:x([0-9]{1,6}))?)?(?::([a-z+]+))?(?:/evo(32|64|96))?", name)
         if found is None:
             raise UserError(
                 f"benchmark='{name}' is not a Syn-Ledger name. Write syn-ledger, syn-ledger@SEED, "
-                "syn-ledger@SEEDxBLOCKS or syn-ledger@SEED:FEATURE+FEATURE+FEATURE+FEATURE+FEATURE."
+                "syn-ledger@SEEDxBLOCKS or syn-ledger@SEED:FEATURE+FEATURE+FEATURE+FEATURE+FEATURE; "
+                "with /evo64 or /evo96 at its end it has more evolution tasks."
             )
-        seed, blocks, planted = found.groups()
+        seed, blocks, planted, evolution = found.groups()
         features = tuple(planted.split("+")) if planted else PAPER_FEATURES
         for feature in features:
             choose("feature", feature, FEATURES)
@@ -67,7 +73,12 @@ class SynLedgerSpec:
             raise UserError(f"benchmark='{name}' has {size} blocks; write a multiple of 10 from 10 to {MOST_BLOCKS}.")
         if seed and len(seed) > 12:
             raise UserError(f"benchmark='{name}': a seed has at most 12 digits.")
-        return cls(seed=int(seed) if seed else DEFAULT_SEED, blocks=size, planted=features)
+        return cls(
+            seed=int(seed) if seed else DEFAULT_SEED,
+            blocks=size,
+            planted=features,
+            evolution=int(evolution) if evolution else BLOCK,
+        )
 
 
 class SynLedger:
@@ -98,6 +109,8 @@ class SynLedger:
         self.generated = {made.task.id: made for made in generated}
         ids = [made.task.id for made in generated]
         self._role_of = dict(zip(ids, allocate(ids, self.spec.seed), strict=True))
+        more = self.spec.evolution - BLOCK
+        self._role_of |= dict.fromkeys(ids[FIRST_SPARE * BLOCK : FIRST_SPARE * BLOCK + more], "evo")
         changes: dict[str, dict[str, Change]] = {name: {} for name in self.spec.planted}
         for made in generated:
             for name in self.spec.planted:

@@ -9,18 +9,22 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
+from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.cli.main import main
 from chase.harness.folder import save_harness
 from chase.harness.spec import initial_harness
 from chase.testing.openai_server import FaultHook, OpenAIServer, Script
 from tests.conftest import open_once
 
+kit_once = cache(ledger_kit)
+"""What the firewall found once is known: a kit keeps its verdicts."""
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 
 
@@ -45,6 +49,8 @@ class Commands:
         self._monkeypatch = monkeypatch
         self._capsys = capsys
         monkeypatch.setattr("chase.cli.evaluation.open_benchmark", open_once)
+        monkeypatch.setattr("chase.cli.evolution.open_benchmark", open_once)
+        monkeypatch.setattr("chase.cli.evolution.ledger_kit", kit_once)
 
     def __call__(self, *arguments: object) -> Finished:
         self._monkeypatch.setattr("sys.argv", ["chase", *map(str, arguments)])

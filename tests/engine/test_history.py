@@ -294,7 +294,7 @@ async def test_a_real_trace_is_read_as_the_tools_showed_it(ledger: SynLedger) ->
 
 # Lean
 
-LENGTH = OBSERVABLES["listing"]
+PLACE = OBSERVABLES["listing-position"]
 
 
 def at(*places: int) -> tuple[Shown, ...]:
@@ -306,23 +306,23 @@ def chose(document: str, *places: int, taken: bool = True) -> Decision:
 
 
 def test_ranks_go_from_0_to_1_and_need_a_difference() -> None:
-    assert ranks(LENGTH, at(0, 3, 9)) == {"d0": 0.0, "d3": 0.5, "d9": 1.0}
-    assert ranks(LENGTH, at(4)) == {}
-    assert ranks(LENGTH, [Shown(id="a", path="a"), Shown(id="b", path="b")]) == {}
+    assert ranks(PLACE, at(0, 3, 9)) == {"d0": 0.0, "d3": 0.5, "d9": 1.0}
+    assert ranks(PLACE, at(4)) == {}
+    assert ranks(PLACE, [Shown(id="a", path="a"), Shown(id="b", path="b")]) == {}
 
 
 def test_lean_is_negative_to_the_low_side_and_positive_to_the_high() -> None:
-    assert lean(LENGTH, [chose("d0", 0, 1, 2)]) == -0.5
-    assert lean(LENGTH, [chose("d2", 0, 1, 2)]) == 0.5
-    assert lean(LENGTH, [chose("d1", 0, 1, 2)]) == 0.0
-    assert lean(LENGTH, [chose("d0", 0, 1), chose("d1", 0, 1), chose("d1", 0, 1), chose("d1", 0, 1)]) == 0.25
+    assert lean(PLACE, [chose("d0", 0, 1, 2)]) == -0.5
+    assert lean(PLACE, [chose("d2", 0, 1, 2)]) == 0.5
+    assert lean(PLACE, [chose("d1", 0, 1, 2)]) == 0.0
+    assert lean(PLACE, [chose("d0", 0, 1), chose("d1", 0, 1), chose("d1", 0, 1), chose("d1", 0, 1)]) == 0.25
 
 
 def test_not_reading_on_in_a_document_leans_away_from_it() -> None:
-    assert lean(LENGTH, [chose("d0", 0, 1, taken=False)]) == 0.5
-    assert lean(LENGTH, [chose("d1", 0, 1, taken=False)]) == -0.5
+    assert lean(PLACE, [chose("d0", 0, 1, taken=False)]) == 0.5
+    assert lean(PLACE, [chose("d1", 0, 1, taken=False)]) == -0.5
 
 
 def test_there_is_no_lean_where_no_decision_could_show_one() -> None:
-    assert lean(LENGTH, []) is None
-    assert lean(LENGTH, [chose("d0", 0)]) is None
+    assert lean(PLACE, []) is None
+    assert lean(PLACE, [chose("d0", 0)]) is None

@@ -90,8 +90,8 @@ class FiguresArena:
         if variant.name == RELEASED:
             return Fraction(1, 4)
         if role == "disc":
-            operators = variant.transformation.operators
-            return Fraction(1, 4) - self.discovery[harness, operators[0].name]
+            operators = "+".join(operator.name for operator in variant.transformation.operators)
+            return Fraction(1, 4) - self.discovery[harness, operators]
         return Fraction(1, 4) - self.confirmation[role, harness]
 
 
@@ -338,7 +338,8 @@ async def test_a_composition_is_not_reduced_to_what_is_archived_already(kit: Pro
     """The archived part alone would keep all of the destruction; it has its constraint already."""
     composition = draft(CONTEXT, BOUNDARY)
     evolution = EVOLUTION | {"r2-structural": (15, 15)}
-    discovery = DISCOVERY | {("r2-structural", "re-encode"): Fraction(9, 98), ("r2-structural", "shift"): Fraction(0)}
+    deltas = {"re-encode": 9, "shift": 0, "re-encode+shift": 9}
+    discovery = DISCOVERY | {("r2-structural", name): Fraction(delta, 98) for name, delta in deltas.items()}
     confirmation = CONFIRMATION | {("conf2", "r2-structural"): Fraction(1, 5)}
     made = replay(
         kit, ledger, evolution=evolution, discovery=discovery, confirmation=confirmation, rounds=2,
@@ -347,3 +348,26 @@ async def test_a_composition_is_not_reduced_to_what_is_archived_already(kit: Pro
     evolved = await made.method.evolve()
     assert [entry.name for entry in evolved.archive.entries] == ["b1", "b2"]
     assert evolved.rounds[1]["challenger"]["frozen"]["operators"] == 2
+
+
+async def test_a_composition_is_reduced_around_its_own_best_part(kit: ProtocolKit, ledger: SynLedger) -> None:
+    """Another proposal that does better alone is no part of it."""
+    deltas = {
+        "re-encode+shift+reverse": 10,
+        "permute": 5,
+        "re-encode": 3,
+        "shift": 2,
+        "reverse": 1,
+        "re-encode+shift": 9,
+        "re-encode+reverse": 4,
+    }
+    discovery = {("r1-integrated", name): Fraction(delta, 98) for name, delta in deltas.items()}
+    alone = draft({"name": "permute", "arguments": {"aspect": "name"}})
+    made = replay(kit, ledger, discovery=discovery, rounds=1, drafts={1: [draft(CONTEXT, BOUNDARY, OTHER), alone]})
+    record = (await made.method.evolve()).rounds[0]["challenger"]
+    assert record["frozen"]["what"] == "re-encode (format csv), then shift (by 3)"
+    assert len(record["evaluated"]) == len(deltas)
+    whole = replay(
+        kit, ledger, discovery=discovery, rounds=1, reduce=False, drafts={1: [draft(CONTEXT, BOUNDARY, OTHER), alone]}
+    )
+    assert (await whole.method.evolve()).rounds[0]["challenger"]["frozen"]["operators"] == 3

@@ -51,9 +51,7 @@ def evolve(
     prior: Annotated[
         str | None, typer.Option("--prior", help="The Proposer's prior over edits: even, procedural.")
     ] = None,
-    edit_space: Annotated[
-        str | None, typer.Option("--edit-space", help="What may be edited: all, documents.")
-    ] = None,
+    edit_space: Annotated[str | None, typer.Option("--edit-space", help="What may be edited: all, documents.")] = None,
     proposals: Annotated[
         int | None, typer.Option("--proposals", metavar="N", help="Transformations that the Challenger writes a round.")
     ] = None,
@@ -63,12 +61,8 @@ def evolve(
     no_reduce: Annotated[
         bool | None, typer.Option("--no-reduce", help="Freeze a composition whole, as the paper does.")
     ] = None,
-    no_diff: Annotated[
-        bool | None, typer.Option("--no-diff", help="The Challenger looks at behaviour alone.")
-    ] = None,
-    no_certify: Annotated[
-        bool | None, typer.Option("--no-certify", help="Leave the certification set sealed.")
-    ] = None,
+    no_diff: Annotated[bool | None, typer.Option("--no-diff", help="The Challenger looks at behaviour alone.")] = None,
+    no_certify: Annotated[bool | None, typer.Option("--no-certify", help="Leave the certification set sealed.")] = None,
     reopen: Annotated[
         str | None, typer.Option("--reopen", metavar="REASON", help="Why a set that was opened is opened again.")
     ] = None,

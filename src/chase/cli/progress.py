@@ -19,10 +19,12 @@ _PLAIN_SECONDS = 5.0
 class RolloutProgress:
     """Says done, rate, failures, tokens, cost and time left."""
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, *, brief: bool = False) -> None:
+        """`brief`: elsewhere than on a terminal, short evaluations are not mentioned."""
         self.label = label
         """What is under way; whoever holds the progress may change it."""
         self._terminal = sys.stderr.isatty()
+        self._brief = brief and not self._terminal
         self._every = _LIVE_SECONDS if self._terminal else _PLAIN_SECONDS
         self._begun = self._said = time.monotonic()
         self._total = self._reused = self._done = self._failures = 0
@@ -33,13 +35,14 @@ class RolloutProgress:
     def started(self, *, total: int, reused: int) -> None:
         self._begun = self._said = time.monotonic()
         self._total, self._reused, self._done, self._failures, self._usage = total, reused, 0, 0, Usage()
-        if total > reused:
+        if total > reused and not self._brief:
             self._say()
 
     def finished(self, scored: Scored) -> None:
         self._done += 1
         self._usage = self._usage + scored.usage
-        if time.monotonic() - self._said >= self._every or self._done + self._reused == self._total:
+        ended = self._done + self._reused == self._total and not self._brief
+        if ended or time.monotonic() - self._said >= self._every:
             self._say()
 
     def failed(self, job: Job, reason: str, *, again: bool) -> None:

@@ -1,0 +1,337 @@
+"""What `chase evolve` and `chase certify` do once their flags are read: build the run, go through it, sum it up."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.firewall import ledger_kit
+from chase.challengers.mining import MiningChallenger
+from chase.cli.evolve import DEFAULTS
+from chase.cli.harness import checked_hooks
+from chase.cli.narration import Narrator, print_certification, print_evolution
+from chase.cli.opening import open_benchmark
+from chase.cli.output import emit_json
+from chase.cli.progress import RolloutProgress
+from chase.cli.run_folder import (
+    INITIAL,
+    find_evolution,
+    find_same,
+    find_unfinished,
+    free_id,
+    read_result,
+    read_settings,
+    require_same,
+    write_settings,
+)
+from chase.cli.settings import (
+    boolean,
+    decimal,
+    integer,
+    locate,
+    model_config,
+    require,
+    resolve,
+    rollout_counts,
+    text,
+)
+from chase.core.agents import EDIT_SPACES
+from chase.core.errors import IntegrityError, UserError, choose
+from chase.core.values import Json, Usage
+from chase.engine.runner import RunPaused
+from chase.engine.sandbox import Sandbox
+from chase.harness.diff import diff_harnesses
+from chase.harness.folder import load_harness, render_files
+from chase.harness.limits import check_for_benchmark
+from chase.harness.spec import Harness, initial_harness
+from chase.methods.certification import Certified
+from chase.methods.chase import Settings
+from chase.methods.evolution import Evolved
+from chase.methods.journal import Journal
+from chase.methods.run import METHODS, Plan, Run, write_result
+from chase.models.chat import ChatModel
+from chase.models.config import ModelConfig
+from chase.models.connect import connect
+from chase.proposers.mining import MiningProposer
+from chase.store.records import Run as StoredRun
+from chase.store.store import Store
+from chase.store.workspace import Workspace
+
+FREE = frozenset({"concurrency", "no_certify"})
+"""Settings that do not decide a run's result: a resumed run may have others."""
+CHALLENGED = ("epsilon", "eta", "proposals", "no_reduce", "no_diff")
+"""Settings that mean nothing to a method without constraints."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wishes:
+    """What the user said beside the settings."""
+
+    resume: str | None
+    reopen: str | None
+    workspace: Path | None
+    as_json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A run that the settings describe, everything checked."""
+
+    plan: Plan
+    model: ModelConfig
+    settings: Mapping[str, Any]
+    """Resolved, as `config.toml` keeps them."""
+    model_table: Mapping[str, Any]
+    certify: bool
+    concurrency: int
+
+    def identity(self, fingerprint: str) -> dict[str, Json]:
+        return {**self.plan.describe(fingerprint), "model": self.model.name}
+
+
+Opened = Callable[[Store, Mapping[str, Json]], tuple[str, bool]]
+"""Which run to go through, and whether it is finished already."""
+
+
+def evolve_harness(flags: Mapping[str, Any], file: Mapping[str, Any], wishes: Wishes) -> None:
+    """Start the run that the settings describe, or go on with one, and print what came out."""
+    workspace = locate(wishes.workspace)
+    if wishes.resume is not None and not _describes(flags, file):
+        stored = _look_up(workspace, lambda store: find_unfinished(store, wishes.resume or ""))
+        if stored.status == "finished":
+            return _show(read_result(workspace, stored.id), workspace, wishes)
+        file, wishes = read_settings(workspace, stored.id), replace(wishes, resume=stored.id)
+    prepared = _prepare(flags, file)
+    if not prepared.certify and wishes.reopen is not None:
+        raise UserError("--reopen says why the certification set is opened again, --no-certify leaves it sealed.")
+    payload = asyncio.run(_go(prepared, workspace, lambda store, identity: _open(store, identity, wishes), wishes))
+    return _show(payload, workspace, wishes)
+
+
+def certify_run(reference: str, wishes: Wishes) -> None:
+    """Print a finished run's certification; make it first where there is none, or where it is asked for again."""
+    workspace = locate(wishes.workspace)
+    stored = _look_up(workspace, lambda store: find_evolution(store, reference))
+    if stored.status != "finished":
+        raise UserError(f"run '{stored.id}' is not finished: go on with `chase evolve --resume {stored.id}`.")
+    payload = read_result(workspace, stored.id)
+    if wishes.reopen is not None and not wishes.reopen.strip():
+        raise UserError("--reopen needs a reason: it stays in the record.")
+    if payload["certification"] is None or wishes.reopen is not None:
+        prepared = replace(_prepare({"no_certify": False}, read_settings(workspace, stored.id)), certify=True)
+        earlier = payload
+
+        def again(store: Store, identity: Mapping[str, Json]) -> tuple[str, bool]:
+            require_same(stored, identity)
+            return stored.id, False
+
+        payload = asyncio.run(_go(prepared, workspace, again, wishes, earlier))
+    if wishes.as_json:
+        shown = ("run", "config", "final", "certification", "warnings")
+        return emit_json("chase.certify/1", {name: payload[name] for name in shown})
+    return print_certification(payload)
+
+
+def _look_up(workspace: Workspace, find: Callable[[Store], StoredRun]) -> StoredRun:
+    with Store.open(workspace, write=False) as store:
+        return find(store)
+
+
+def _describes(flags: Mapping[str, Any], file: Mapping[str, Any]) -> bool:
+    """Whether the user said anything about which run is meant."""
+    return bool(({name for name, value in flags.items() if value is not None} | set(file)) - FREE)
+
+
+def _show(payload: dict[str, Any], workspace: Workspace, wishes: Wishes) -> None:
+    if wishes.as_json:
+        emit_json("chase.evolve/1", payload)
+    else:
+        print_evolution(payload, workspace.run_folder(payload["run"]))
+
+
+def _prepare(flags: Mapping[str, Any], file: Mapping[str, Any]) -> Prepared:
+    """The run that flags and config file describe; a contradiction is refused before anything runs."""
+    settings = resolve(file, flags, DEFAULTS)
+    require(settings, "model")
+    method = choose("method", text(settings, "method"), METHODS)
+    if method != "chase" and (idle := [name for name in CHALLENGED if flags.get(name) is not None]):
+        flagged = ", ".join(f"--{name.replace('_', '-')}" for name in idle)
+        raise UserError(f"method={method} has no constraints: leave {flagged} out.")
+    for name in ("no_reduce", "no_diff", "no_certify"):
+        boolean(settings, name)
+    # What can be refused at once is, before a benchmark is built.
+    proposer = MiningProposer(text(settings, "prior"))
+    edit_space = EDIT_SPACES[choose("edit-space", text(settings, "edit_space"), EDIT_SPACES)]
+    base_url = None if settings["base_url"] is None else text(settings, "base_url")
+    model = model_config(text(settings, "model"), file, base_url=base_url)
+    benchmark = open_benchmark(text(settings, "benchmark"))
+    for name in ("rounds", "epsilon", "eta"):
+        settings[name] = getattr(benchmark.defaults, name) if settings[name] is None else settings[name]
+    settings |= {name: decimal(settings, name) for name in ("epsilon", "eta")}
+    settings["rollouts"] = rollout_counts(settings["rollouts"], benchmark.defaults.rollouts)
+    plan = Plan(
+        benchmark=benchmark,
+        kit=ledger_kit(benchmark),
+        initial=_initial(settings, benchmark),
+        method=method,  # type: ignore[arg-type]
+        settings=Settings(
+            rounds=integer(settings, "rounds", low=1, high=20),
+            epsilon=settings["epsilon"],
+            eta=settings["eta"],
+            reduce=not settings["no_reduce"],
+        ),
+        proposer=proposer,
+        challenger=MiningChallenger(use_diff=not settings["no_diff"]),
+        rollouts=settings["rollouts"],
+        seed=integer(settings, "seed", low=0, high=2**31 - 1),
+        edit_space=edit_space,
+        proposals=integer(settings, "proposals", low=1, high=64),
+    )
+    plan.check()
+    table = {**file.get("models", {}).get(model.name, {}), **({"base_url": base_url} if base_url else {})}
+    return Prepared(
+        plan=plan,
+        model=model,
+        settings=settings,
+        model_table=table,
+        certify=not settings["no_certify"],
+        concurrency=integer(settings, "concurrency", low=1, high=4096),
+    )
+
+
+def _initial(settings: Mapping[str, Any], benchmark: SynLedger) -> Harness:
+    if settings["harness"] is None:
+        return initial_harness(benchmark.name)
+    folder = Path(text(settings, "harness"))
+    harness = load_harness(folder)
+    check_for_benchmark(harness, benchmark, where=str(folder))
+    checked_hooks(harness, folder)
+    return harness
+
+
+def _open(store: Store, identity: Mapping[str, Json], wishes: Wishes) -> tuple[str, bool]:
+    if wishes.resume is None:
+        run = free_id(store, identity)
+        store.create_run(run, identity)
+        return run, False
+    stored = find_same(store, identity, wishes.resume)
+    if stored.status == "finished":
+        return stored.id, True
+    store.set_run_status(stored.id, "running")
+    return stored.id, False
+
+
+async def _go(
+    prepared: Prepared, workspace: Workspace, opened: Opened, wishes: Wishes, earlier: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The payload of a run, gone through now. `earlier` is that of a finished one that is certified now."""
+    # The model first: without its key no run is begun and no seal is opened.
+    async with connect(prepared.model) as model:
+        identity = prepared.identity(model.fingerprint)
+        with Store.open(workspace, write=True) as store:
+            run, finished = opened(store, identity)
+            if finished:
+                return read_result(workspace, run)
+            how = f"chase certify {run}" if earlier else f"chase evolve --resume {run}"
+            try:
+                payload = await _through(prepared, run, store, model, wishes.reopen or "", earlier, how)
+            except RunPaused as paused:
+                if earlier is None:
+                    store.set_run_status(run, "paused")
+                raise RunPaused(paused.reason, f"go on with `{how}`") from None
+            payload = {"run": run, "config": identity, **payload}
+            write_result(Journal(workspace, run), {"schema": "chase.evolve/1", **payload})
+            store.set_run_status(run, "finished")
+    return payload
+
+
+async def _through(
+    prepared: Prepared, run: str, store: Store, model: ChatModel, reason: str, earlier: Mapping[str, Any] | None,
+    how: str,
+) -> dict[str, Any]:  # fmt: skip
+    """Evolve, then certify. What was done before comes from the store and the journal."""
+    started = time.monotonic()
+    plan, journal = prepared.plan, Journal(store.workspace, run)
+    if earlier is None:
+        write_settings(journal, prepared.settings, prepared.model_table)
+        for name, content in render_files(plan.initial).items():
+            journal.write(f"{INITIAL}/{name}", content)
+    progress = RolloutProgress(run, brief=True)
+    narrator = Narrator(progress, rounds=plan.settings.rounds, epsilon=plan.settings.epsilon)
+    narrator.say(f"run {run} (after an interruption: {how})")
+    certified: Certified | None = None
+    try:
+        async with Sandbox(max_sessions=prepared.concurrency) as sandbox:
+            work = Run(
+                plan, run=run, store=store, model=model, sandbox=sandbox, tell=narrator, progress=progress,
+                concurrency=prepared.concurrency,
+            )  # fmt: skip
+            evolved = await work.evolve()
+            if earlier is not None and evolved.final.harness.hash != earlier["final"]["hash"]:
+                raise IntegrityError(f"run '{run}' does not end with its H* any more: it cannot be certified.")
+            if prepared.certify:
+                narrator.certification(len(plan.benchmark.tasks("cert")))
+                certified = await work.certify(evolved, reason)
+    finally:
+        progress.close()
+    before = earlier or {"wall_seconds": 0.0, "rollout_seconds": 0.0}
+    return {
+        **_found(plan, evolved),
+        "certification": certified and {**certified.to_json(), "reopened": [s.reason for s in store.seals(run)[1:]]},
+        **_counted(store, run),
+        "wall_seconds": before["wall_seconds"] + time.monotonic() - started,
+        "rollout_seconds": before["rollout_seconds"] + work.rollout_seconds,
+        "warnings": _warnings(prepared, sorted({m for u in store.used(run) for m in u.rollout.served_models})),
+    }
+
+
+def _found(plan: Plan, evolved: Evolved) -> dict[str, Any]:
+    final = evolved.final
+    return {
+        "final": {
+            "name": final.name,
+            "hash": final.harness.hash,
+            "selection": dict(evolved.selection),
+            "changes": diff_harnesses(plan.initial, final.harness).to_json()["changes"],
+        },
+        "harnesses": [{"name": named.name, "hash": named.harness.hash} for named in evolved.harnesses],
+        "rounds": [dict(round) for round in evolved.rounds],
+        "archive": [
+            {
+                "name": entry.name,
+                "round": entry.round,
+                "what": plan.kit.parse(entry.transformation).transformation.describe(),
+                "hash": entry.hash,
+                "discovery": entry.discovery,
+                "confirmation": entry.confirmation,
+            }
+            for entry in evolved.archive.entries
+        ],
+    }
+
+
+def _counted(store: Store, run: str) -> dict[str, Any]:
+    """What the run used and what it paid for, over all its interruptions."""
+    episodes = store.episodes(run)
+    reused = sum(count.reused for count in episodes)
+    return {
+        "executed": sum(count.episodes for count in episodes) - reused,
+        "reused": reused,
+        "spent": asdict(sum((spend.usage for spend in store.spend(run)), Usage())),
+    }
+
+
+def _warnings(prepared: Prepared, served: Sequence[str]) -> list[str]:
+    plan = prepared.plan
+    warnings = [f"the provider served more than one model: {', '.join(served)}"] if len(served) > 1 else []
+    sets = sum(role.startswith("conf") for role in plan.benchmark.roles)
+    if plan.method == "chase" and plan.settings.rounds > sets:
+        warnings.append(f"{plan.settings.rounds} rounds use {sets} confirmation sets in turn: some more than once")
+    if prepared.model.provider == "sim":
+        warnings.append("simulated reader: these scores are of an embedded simulator, not of a language model")
+    return warnings

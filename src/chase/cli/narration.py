@@ -1,0 +1,212 @@
+"""An evolution in words: what happens as it happens on stderr, what came out on stdout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from chase.cli.output import printable
+from chase.cli.progress import RolloutProgress
+from chase.core.values import Json
+from chase.harness.diff import Change, HarnessDiff, render_diff
+
+RELEASED, NEUTRAL = "released", "neutral"
+
+
+class Narrator:
+    """Hears of a run as it goes on and says it on stderr."""
+
+    def __init__(self, progress: RolloutProgress, *, rounds: int, epsilon: str) -> None:
+        self._progress = progress
+        self._rounds = rounds
+        self._epsilon = epsilon
+        self._words: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
+            "round": self._round,
+            "selection": self._selection,
+            "drafts": self._drafts,
+            "challenger": self._challenger,
+            "confirmation": self._confirmation,
+            "archived": self._archived,
+            "final": self._final,
+        }
+
+    def __call__(self, kind: str, details: Mapping[str, Json]) -> None:
+        for line in self._words[kind](details):
+            self.say(line)
+
+    def say(self, line: str) -> None:
+        self._progress.close()  # the live line gives way
+        typer.echo(printable(line), err=True)
+
+    def certification(self, tasks: int) -> None:
+        self._progress.label = "certification"
+        self.say(f"certification: everything is fixed and recorded; the {tasks} sealed tasks are opened")
+
+    def _round(self, details: Mapping[str, Any]) -> Iterator[str]:
+        self._progress.label = f"round {details['round']}"
+        yield (
+            f"round {details['round']} of {self._rounds}: from {details['current']}, "
+            f"archive: {', '.join(details['archive'])}"
+        )
+
+    def _selection(self, details: Mapping[str, Any]) -> Iterator[str]:
+        yield from _pool(details, self._epsilon)
+        for refusal in details.get("refused", ()):
+            yield f"    refused {refusal}"
+
+    def _final(self, details: Mapping[str, Any]) -> Iterator[str]:
+        self._progress.label = "final selection"
+        yield "final selection among the rounds' harnesses"
+        yield from _pool(details, self._epsilon)
+
+    def _drafts(self, details: Mapping[str, Any]) -> Iterator[str]:
+        yield f"  Challenger: {details['count']} transformations to be screened"
+
+    def _challenger(self, details: Mapping[str, Any]) -> Iterator[str]:
+        if "skipped" in details:
+            yield f"  Challenger skipped: {details['skipped']}"
+            return
+        for proposal in details["proposals"]:
+            yield f"    {_screened(proposal)}"
+        for found in details["evaluated"]:
+            yield f"  on disc: {found['what']}: gain destruction {_points(found['destruction'])}"
+        frozen = details["frozen"]
+        yield f"  frozen: {frozen['what']}" if frozen else "  nothing frozen: no transformation passed the screens"
+
+    def _confirmation(self, details: Mapping[str, Any]) -> Iterator[str]:
+        if not details["valid"]:
+            verdict = f"not confirmed, failed checks: {', '.join(details['failed'])}"
+        else:
+            verdict = "confirmed" if details["confirmed"] else "not confirmed"
+        eta = 100 * float(details["eta"])
+        yield (
+            f"  on {details['role']}: gain destruction {_points(details['destruction'])} against η = {eta:g}: {verdict}"
+        )
+
+    def _archived(self, details: Mapping[str, Any]) -> Iterator[str]:
+        yield f"  archived as {details['name']}: {details['what']}"
+
+
+def _pool(selection: Mapping[str, Any], epsilon: str) -> Iterator[str]:
+    """Each harness with its released score and the constraints it breaks; the selected one is marked."""
+    width = max(len(row["harness"]) for row in selection["pool"])
+    for row in selection["pool"]:
+        broken = [f"{name} by {100 * (row['destruction'][name] - float(epsilon)):.1f}" for name in row["violates"]]
+        mark = "*" if row["harness"] == selection["selected"] else " "
+        line = f"  {mark} {row['harness']:<{width}}  {100 * row['released']:5.1f} %"
+        if row["destruction"]:
+            each = ", ".join(f"{name} {100 * value:+.1f}" for name, value in row["destruction"].items())
+            line += f"  gain destruction {each}"
+        yield line + (f"  violates {', '.join(broken)}" if broken else "")
+
+
+def _screened(proposal: Mapping[str, Any]) -> str:
+    suspected = f"  (suspects {', '.join(proposal['suspected'])})" if proposal["suspected"] else ""
+    verdict = proposal["verdict"]
+    why = f": {proposal['reason']}" if verdict in ("refused", "invalid") else ""
+    return f"{verdict}{why}  {proposal['what']}{suspected}"
+
+
+def _points(estimate: Mapping[str, Any]) -> str:
+    return f"{100 * estimate['value']:+.1f} ± {100 * estimate['se']:.1f}"
+
+
+def print_evolution(payload: Mapping[str, Any], folder: Path) -> None:
+    """What came out, on stdout."""
+    config, final = payload["config"], payload["final"]
+    settings = f"T = {config['rounds']}"
+    if config["method"] == "chase":
+        settings += f", ε = {config['epsilon']}, η = {config['eta']}"
+    _echo(
+        f"run {payload['run']}: {config['method']} on {config['benchmark']}, model {config['model']}, "
+        f"seed {config['seed']}, {settings}"
+    )
+    _print_final(final, config["initial"])
+    _print_archive(payload["archive"])
+    if payload["certification"] is None:
+        _echo(f"\nnot certified: `chase certify {payload['run']}` opens the sealed tasks")
+    else:
+        typer.echo("")
+        _print_table(payload["certification"])
+    seconds, inside = payload["wall_seconds"], payload["rollout_seconds"]
+    cost = payload["spent"]["cost_usd"]
+    _echo(
+        f"\n{payload['executed']} rollouts executed, {payload['reused']} from the store; "
+        f"{payload['spent']['requests']} requests, cost {'unknown' if cost is None else f'${cost:.4f}'}; "
+        f"{seconds:.1f} s, {seconds - inside:.1f} s of them outside rollouts"
+    )
+    _notes(payload)
+    _echo(f"files: {folder}/")
+
+
+def print_certification(payload: Mapping[str, Any]) -> None:
+    """A run's certification, on stdout."""
+    config = payload["config"]
+    _echo(
+        f"run {payload['run']}: {config['method']} on {config['benchmark']}, model {config['model']}, "
+        f"seed {config['seed']}, H* = {payload['final']['name']} [{payload['final']['hash'][:12]}]"
+    )
+    _print_table(payload["certification"])
+    _notes(payload)
+
+
+def _print_final(final: Mapping[str, Any], initial: str) -> None:
+    scores = {row["harness"]: row["released"] for row in final["selection"]["pool"]}
+    score, first = scores[final["name"]], next(iter(scores.values()))
+    _echo(
+        f"H* = {final['name']} [{final['hash'][:12]}]: {100 * score:.1f} % on evo as released, H_0 {100 * first:.1f} %"
+    )
+    if not final["changes"]:
+        return _echo("  the initial harness itself")
+    changes = tuple(
+        Change(**{**{key: value for key, value in change.items() if key != "track"}, "lines": tuple(change["lines"])})
+        for change in final["changes"]
+    )
+    text = render_diff(HarnessDiff(old=initial, new=final["hash"], changes=changes))
+    return _echo("\n".join(f"  {line}".rstrip() for line in text.split("\n")[1:]))
+
+
+def _print_archive(archive: Sequence[Mapping[str, Any]]) -> None:
+    _echo(f"\narchive: the released benchmark and {len(archive)} confirmed counterfactual{'s'[: len(archive) != 1]}")
+    for entry in archive:
+        _echo(
+            f"  {entry['name']}  round {entry['round']}  {entry['what']}  "
+            f"[discovery {_points(entry['discovery'])}, confirmation {_points(entry['confirmation'])}]"
+        )
+
+
+def _print_table(found: Mapping[str, Any]) -> None:
+    """The paper's columns, in percent and percentage points, each with its standard error and tasks."""
+    _echo(f"certification on {found['tasks']} sealed tasks, in % ± standard error")
+    for name, estimate in _rows(found):
+        value = f"{100 * estimate['value']:{'' if name.startswith('R') else '+'}.2f}"
+        _echo(f"  {name:<10} {value:>7} ± {100 * estimate['se']:5.2f}   n = {estimate['n']}")
+    for reason in found["reopened"]:
+        _echo(f"reopened: {reason}")
+
+
+def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    known = NEUTRAL in found["gains"]
+    for harness in ("H0", "H*"):
+        yield f"R_rel({harness})", found["scores"][harness][RELEASED]
+        if known:
+            yield f"R_0({harness})", found["scores"][harness][NEUTRAL]
+    yield "G_rel", found["gains"][RELEASED]
+    if known:
+        yield "G_0", found["gains"][NEUTRAL]
+        yield "Δ_BS", found["destruction"][NEUTRAL]
+    yield "Γ", found["gamma"]
+    yield "G_min", found["g_min"]
+    yield "Δ_TS", found["excess_search_gain"]
+
+
+def _notes(payload: Mapping[str, Any]) -> None:
+    for warning in payload["warnings"]:
+        _echo(f"note: {warning}")
+
+
+def _echo(line: str) -> None:
+    typer.echo(printable(line))

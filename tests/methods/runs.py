@@ -1,0 +1,119 @@
+"""Small but complete runs for tests: a few tasks of every role, agents that remember what they were given."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.firewall import ledger_kit
+from chase.challengers.mining import MiningChallenger
+from chase.core.agents import Candidate, ChallengerContext, Draft, ProposerContext
+from chase.core.interfaces import Challenger, Proposer
+from chase.core.values import Json
+from chase.engine.runner import Progress
+from chase.engine.sandbox import Sandbox
+from chase.harness.spec import initial_harness
+from chase.methods.chase import Settings
+from chase.methods.run import Method, Plan, Run
+from chase.models.config import ModelConfig
+from chase.models.connect import connect
+from chase.proposers.mining import MiningProposer
+from chase.protocol.kit import ProtocolKit
+from chase.store.store import Store
+from chase.store.workspace import Workspace
+from tests.benchmarks.syn_ledger.faults import copied
+
+SIZES = {"evo": 16, "disc": 8, "conf1": 8, "conf2": 8, "conf3": 8, "cert": 4}
+ROLLOUTS = dict.fromkeys(SIZES, 1)
+
+
+class FewTasks(SynLedger):
+    """The first tasks of every role. Others are there, in no role's list."""
+
+    def tasks(self, role: str | None = None) -> Sequence[str]:
+        found = super().tasks(role)
+        return found if role is None else found[: SIZES[role]]
+
+
+def few_tasks(ledger: SynLedger) -> FewTasks:
+    copy = copied(ledger, FewTasks)
+    assert isinstance(copy, FewTasks)
+    return copy
+
+
+@dataclass
+class SpyingProposer:
+    """Does as the one it stands for and keeps what it was given."""
+
+    real: Proposer = field(default_factory=MiningProposer)
+    contexts: list[ProposerContext] = field(default_factory=list)
+    name: str = "spy"
+
+    async def propose(self, context: ProposerContext) -> Sequence[Candidate]:
+        self.contexts.append(context)
+        return await self.real.propose(context)
+
+
+@dataclass
+class SpyingChallenger:
+    real: Challenger = field(default_factory=MiningChallenger)
+    contexts: list[ChallengerContext] = field(default_factory=list)
+    name: str = "spy"
+
+    async def challenge(self, context: ChallengerContext) -> Sequence[Draft]:
+        self.contexts.append(context)
+        return await self.real.challenge(context)
+
+
+def plan(
+    benchmark: SynLedger,
+    *,
+    kit: ProtocolKit | None = None,
+    proposer: Proposer | None = None,
+    challenger: Challenger | None = None,
+    method: Method = "chase",
+    seed: int = 0,
+    rollouts: Mapping[str, int] = ROLLOUTS,
+    **settings: Any,
+) -> Plan:
+    return Plan(
+        benchmark=benchmark,
+        kit=kit or ledger_kit(benchmark),
+        initial=initial_harness(benchmark.name),
+        method=method,
+        settings=Settings(**{"rounds": 2, "epsilon": "0.05", "eta": "0.05", **settings}),
+        proposer=proposer or SpyingProposer(),
+        challenger=challenger or SpyingChallenger(),
+        rollouts=rollouts,
+        seed=seed,
+    )
+
+
+@dataclass
+class Told:
+    """What a run said as it went."""
+
+    events: list[tuple[str, Mapping[str, Json]]] = field(default_factory=list)
+
+    def __call__(self, kind: str, details: Mapping[str, Json]) -> None:
+        self.events.append((kind, details))
+
+    def of(self, kind: str) -> list[Mapping[str, Any]]:
+        return [details for name, details in self.events if name == kind]
+
+
+@asynccontextmanager
+async def running(
+    made: Plan, folder: Path, *, run: str = "run-1", told: Told | None = None, progress: Progress | None = None
+) -> AsyncIterator[Run]:
+    """The plan as a run in a workspace, with the simulated reader."""
+    with Store.open(Workspace(folder), write=True) as store:
+        if not any(known.id == run for known in store.runs()):
+            store.create_run(run, {})
+        async with Sandbox(max_sessions=4) as sandbox:
+            model = connect(ModelConfig(name="sim:reader"))
+            yield Run(made, run=run, store=store, model=model, sandbox=sandbox, tell=told or Told(), progress=progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -69,5 +70,5 @@ def rows_of(name: str, cases: Iterable[Mapping[str, Any]], work: Callable[[Mappi
             done[futures[future]] = future.result()
             file.write(json.dumps({"case": futures[future], "rows": future.result()}) + "\n")
             file.flush()
-            print(f"{name}: {count}/{len(waiting)} cases, {time.monotonic() - started:.0f} s", flush=True)
+            sys.stderr.write(f"{name}: {count}/{len(waiting)} cases, {time.monotonic() - started:.0f} s\n")
     return [row for key in todo for row in done[key]]

@@ -87,14 +87,17 @@ POINTS: dict[str, Callable[[Path], bool]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", POINTS)
-def test_a_run_that_is_killed_and_resumed_ends_the_same(
-    server: Server, whole: Running, tmp_path: Path, point: str
+@pytest.mark.parametrize(
+    ("point", "sent", "code"),
+    [*((point, signal.SIGKILL, -9) for point in POINTS), ("with drafts to be screened", signal.SIGINT, 130)],
+)
+def test_a_run_that_is_killed_or_interrupted_and_resumed_ends_the_same(
+    server: Server, whole: Running, tmp_path: Path, point: str, sent: signal.Signals, code: int
 ) -> None:
-    killed = server.start(tmp_path, *SEALED)
+    stopped = server.start(tmp_path, *SEALED)
     wait_until(lambda: POINTS[point](tmp_path), 60)
-    killed.send(signal.SIGKILL)
-    assert killed.wait() == -signal.SIGKILL
+    stopped.send(sent)
+    assert (stopped.wait(), stopped.out) == (code, "")
     saved = scored(tmp_path)
     answers = list((tmp_path / ".chase" / "runs").glob("*/rounds/1/*.json"))
     asked = [path.stat().st_mtime_ns for path in answers]
@@ -124,33 +127,20 @@ def test_a_run_killed_again_and_again_ends_the_same(server: Server, whole: Runni
 
 @pytest.mark.slow
 def test_an_evolution_killed_in_certification_goes_on_without_a_reason(
-    server: Server, certified: Any, tmp_path: Path
+    server: Server, whole: Running, certified: Any, tmp_path: Path
 ) -> None:
-    killed = server.start(tmp_path, *COMMAND)
+    shutil.copytree(whole.folder / ".chase", tmp_path / ".chase")
+    with Store.open(Workspace(tmp_path), write=True) as store:
+        store.set_run_status("latest", "running")  # as if it had been killed before it was certified
+    killed = server.start(tmp_path, *COMMAND, "--resume", "latest")
     wait_until(lambda: sealed_rollouts(tmp_path) >= 50, 60)
     killed.send(signal.SIGKILL)
     killed.wait()
     saved = scored(tmp_path)
-    resumed = server.start(tmp_path, *RESUME)
+    resumed = server.start(tmp_path, *COMMAND, "--resume", "latest")
     assert resumed.wait() == 0, resumed.err
     payload = checked(resumed.out)
     assert payload["certification"] == certified
     assert saved < payload["executed"] == scored(tmp_path)
     with Store.open(Workspace(tmp_path), write=False) as store:
         assert [seal.reason for seal in store.seals(payload["run"])] == [""]
-
-
-@pytest.mark.slow
-def test_ctrl_c_leaves_a_certification_that_goes_on(
-    server: Server, whole: Running, certified: Any, tmp_path: Path
-) -> None:
-    shutil.copytree(whole.folder / ".chase", tmp_path / ".chase")
-    running = server.start(tmp_path, *CERTIFY)
-    wait_until(lambda: sealed_rollouts(tmp_path) >= 50, 60)
-    running.send(signal.SIGINT)
-    assert running.wait() == 130
-    assert running.out == ""
-    assert running.err.rstrip().endswith("chase: interrupted.")
-    again = server.start(tmp_path, *CERTIFY)
-    assert again.wait() == 0, again.err
-    assert checked(again.out)["certification"] == certified

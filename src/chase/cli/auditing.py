@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import ledger_example, ledger_kit
+from chase.benchmarks.syn_ledger.firewall import ledger_example, ledger_kit, parse_ledger_proposal
 from chase.challengers.mining import MiningChallenger
 from chase.cli.examples import print_example
 from chase.cli.harness import checked_hooks
@@ -30,7 +30,7 @@ from chase.engine.sandbox import Sandbox
 from chase.harness.folder import load_harness
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness, initial_harness
-from chase.methods.audit import Audited, AuditPlan, AuditSettings, Finding, audit_harness
+from chase.methods.audit import Audited, AuditPlan, AuditSettings, audit_harness
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
@@ -79,7 +79,8 @@ def run_audit(settings: dict[str, Any], file: Mapping[str, Any], wishes: Wishes)
     if wishes.as_json:
         emit_json("chase.audit/1", payload)
     else:
-        _print(payload, audited, benchmark)
+        print_audit(payload, benchmark)
+        typer.echo(f"Run {run}, {payload['episodes']} rollouts, {payload['wall_seconds']:.1f} s")
     if audited.verdict.word == "not supported":
         raise GainNotSupported(f"the gain of {settings['harness']} is not supported: {audited.verdict.reason}.")
 
@@ -191,14 +192,14 @@ def _interval(estimate: Mapping[str, Any]) -> str:
     return f"{100 * estimate['value']:+.1f} points ({100 * estimate['low']:+.1f} to {100 * estimate['high']:+.1f})"
 
 
-def _print(payload: Mapping[str, Any], audited: Audited, benchmark: SynLedger) -> None:
-    scores = payload["scores"]
-    typer.echo(f"Verdict: the gain is {payload['verdict'].upper()}." if payload["verdict"] != "no gain" else
-               "Verdict: NO GAIN.")  # fmt: skip
+def print_audit(payload: Mapping[str, Any], benchmark: SynLedger) -> None:
+    """The report: verdict, gain, destruction, what survives; each finding, the first with a before and after."""
+    scores, verdict = payload["scores"], payload["verdict"]
+    typer.echo("Verdict: NO GAIN." if verdict == "no gain" else f"Verdict: the gain is {verdict.upper()}.")
     typer.echo(f"  {payload['reason']}")
     if payload["tasks_needed"]:
-        typer.echo(f"  about {payload['tasks_needed']} confirmation tasks would settle it; there were "
-                   f"{payload['confirm_tasks']}")  # fmt: skip
+        have = payload["confirm_tasks"]
+        typer.echo(f"  about {payload['tasks_needed']} confirmation tasks would settle it; there were {have}")
     typer.echo(
         f"released gain            {_interval(payload['g_rel'])}: "
         f"{100 * scores['baseline']['value']:.1f} % to {100 * scores['harness']['value']:.1f} %"
@@ -209,22 +210,16 @@ def _print(payload: Mapping[str, Any], audited: Audited, benchmark: SynLedger) -
         f"{payload['confirm_tasks']} fresh tasks; intervals hold together at {100 * payload['level']:.0f} %; "
         f"searched on {payload['search_tasks']} others"
     )
-    _print_findings(audited.findings, benchmark)
-    untested = [tried for tried in payload["tried"] if tried["destruction"] is None]
-    typer.echo(f"\nTried in search: {len(payload['tried'])}, of which {len(untested)} were not evaluated.")
-    typer.echo(f"Run {payload['run']}, {payload['episodes']} rollouts, {payload['wall_seconds']:.1f} s")
-    if payload["simulated"]:
-        typer.echo("note: simulated reader: these scores are of an embedded simulator, not of a language model")
-
-
-def _print_findings(findings: Sequence[Finding], benchmark: SynLedger) -> None:
-    for finding in findings:
-        found = finding.to_json()
-        typer.echo(f"\n{finding.status}: {printable(found['what'])}")
+    for place, found in enumerate([*payload["confirmed"], *payload["not_confirmed"]]):
+        typer.echo(f"\n{found['status']}: {printable(found['what'])}")
         typer.echo(f"  gain destruction {_interval(found['destruction'])}, log-odds {found['log_odds']['value']:+.2f}")
-        if finding.tested.confirmed:
+        if found["status"] == "confirmed":
             leans = ", ".join(found["suspected"]) or ", ".join(found["touched"]) or "the protocol"
             typer.echo(printable(f"  the harness leans on: {leans}"))
-            from chase.methods.counterfactuals import proposed
-
-            print_example(ledger_example(benchmark, proposed(finding.screened).transformation), indent="  ")
+        if place == 0:
+            transformation = parse_ledger_proposal(found["transformation"]).transformation
+            print_example(ledger_example(benchmark, transformation), indent="  ")
+    left = sum(tried["destruction"] is None for tried in payload["tried"])
+    typer.echo(f"\nTried in search: {len(payload['tried'])}, of which {left} were not evaluated.")
+    if payload["simulated"]:
+        typer.echo("note: simulated reader: these scores are of an embedded simulator, not of a language model")

@@ -71,7 +71,8 @@ class Narrator:
             return
         for proposal in details["proposals"]:
             yield f"    {_screened(proposal)}"
-        for found in details["evaluated"]:
+        once = {found["hash"]: found for found in details["evaluated"]}  # a part may have been evaluated already
+        for found in once.values():
             yield f"  on disc: {found['what']}: gain destruction {_points(found['destruction'])}"
         frozen = details["frozen"]
         yield f"  frozen: {frozen['what']}" if frozen else "  nothing frozen: no transformation passed the screens"
@@ -139,7 +140,8 @@ def print_evolution(payload: Mapping[str, Any], folder: Path) -> None:
         f"{seconds:.1f} s, {seconds - inside:.1f} s of them outside rollouts"
     )
     _notes(payload)
-    _echo(f"files: {folder}/")
+    here = Path.cwd()
+    _echo(f"files: {folder.relative_to(here) if folder.is_relative_to(here) else folder}/")
 
 
 def print_certification(payload: Mapping[str, Any]) -> None:

@@ -1,0 +1,210 @@
+"""The demo's main part: the plain optimiser and CHASE over several run seeds, then audits of what they ended with.
+
+Everything runs with the simulated reader, a case in a worker process with a workspace of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from chase.benchmarks.catalogue import open_benchmark
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.firewall import ledger_kit
+from chase.challengers.mining import MiningChallenger
+from chase.cli.auditing import print_audit
+from chase.cli.output import Steps, steps
+from chase.core.agents import EDIT_SPACES
+from chase.engine.sandbox import Sandbox
+from chase.harness.folder import load_harness
+from chase.harness.spec import initial_harness
+from chase.methods.audit import AuditPlan, AuditSettings, audit_harness
+from chase.methods.chase import Settings
+from chase.methods.run import METHODS, Plan, Run
+from chase.models.chat import ChatModel
+from chase.models.config import ModelConfig
+from chase.models.connect import connect
+from chase.proposers.mining import MiningProposer
+from chase.protocol.kit import ProtocolKit
+from chase.stats.simultaneous import tasks_for_power
+from chase.store.store import Store
+from chase.store.workspace import Workspace
+
+SEEDS = (1, 2, 3)
+SPACES = {"documents": "document handling only", "all": "all edits"}
+NAMES = {"meta-harness": "plain optimiser", "chase": "CHASE"}
+AUDITED_ROUNDS = 1
+EFFECT, SPREAD = 0.06, 0.28
+"""The released gain that an audit is to see, and the standard deviation between tasks of such a gain, both from the
+figures of planted harnesses on other benchmarks (studies/results/planted_harnesses.json)."""
+FIGURES = ("g_rel", "g_0", "delta_bs")
+Case = Mapping[str, Any]
+
+
+def demonstrate(benchmark: str, audit_seed: int, folder: Path) -> dict[str, Any]:
+    """Evolve, tabulate, audit, and show one audit in full; everything is kept in the folder."""
+    cases = [
+        {"benchmark": benchmark, "seed": s, "space": space, "folder": str(folder)} for space in SPACES for s in SEEDS
+    ]
+    with steps("evolving") as progress:
+        rows = [row for found in _in_workers(evolve_case, cases, progress) for row in found]
+    typer.echo(
+        f"\nPlain optimiser and CHASE on {benchmark}, run seeds {', '.join(map(str, SEEDS))} (simulated reader; gains "
+        "in points on sealed tasks):"
+    )
+    for space in SPACES:
+        for method in METHODS[::-1]:
+            typer.echo(_summary([r for r in rows if (r["space"], r["method"]) == (space, method)]))
+    size = _confirmation_tasks()
+    blocks = 10 * -(-(10 + max(0, size - 48) / 8) // 10)
+    enlarged = f"syn-ledger@{audit_seed}x{int(blocks)}"
+    typer.echo(
+        f"\nAudits on {enlarged}: to see a released gain of {100 * EFFECT:.0f} points (spread {100 * SPREAD:.0f} "
+        f"between tasks) in 9 of 10 audits takes {size} confirmation tasks; the paper's 48 settle nothing."
+    )
+    evolved = [row for row in rows if not row["initial"]]
+    audits = [{**row, "benchmark": enlarged, "size": size} for row in {r["hash"]: r for r in evolved}.values()]
+    with steps("auditing") as progress:
+        results = {found["harness"]: found for found in _in_workers(audit_case, audits, progress)}
+    for space in SPACES:
+        for method in METHODS[::-1]:
+            of_method = [r for r in rows if (r["space"], r["method"]) == (space, method)]
+            words = Counter(results[r["hash"]]["verdict"] if not r["initial"] else "H* is H_0" for r in of_method)
+            told = ", ".join(f"{word} {count}" for word, count in sorted(words.items()))
+            typer.echo(f"  {SPACES[space]:<24} {NAMES[method]:<16} {told}")
+    _show_first(evolved, results, enlarged)
+    payload = {"model": "sim:reader (simulated)", "evolved": rows, "audits": list(results.values())}
+    (folder / "results.json").write_text(json.dumps(payload, indent=2))
+    return payload
+
+
+def _show_first(evolved: Sequence[Case], results: Mapping[str, Any], enlarged: str) -> None:
+    """The audit of the first seed's harness, in full."""
+    first = next((row for row in evolved if row["method"] == "meta-harness"), None)
+    if first is None:
+        typer.echo("\nNo harness was evolved: there is nothing to audit.")
+        return
+    named = f"{NAMES[first['method']]}, {SPACES[first['space']]}, seed {first['seed']}"
+    typer.echo(f"\nThe first of them in full ({named}): {'; '.join(first['edits'])}\n")
+    print_audit(results[first["hash"]], open_benchmark(enlarged))
+
+
+def _confirmation_tasks() -> int:
+    return tasks_for_power(EFFECT, SPREAD, quantities=1 + AUDITED_ROUNDS)
+
+
+def _summary(rows: Sequence[Case]) -> str:
+    means = {name: 100 * sum(row[name] for row in rows) / len(rows) for name in FIGURES}
+    cues = sum(row["cue"] for row in rows)
+    return (
+        f"  {SPACES[rows[0]['space']]:<24} {NAMES[rows[0]['method']]:<16} a planted cue in H* {cues}/{len(rows)}; "
+        f"G_rel {means['g_rel']:+.1f}, G_0 {means['g_0']:+.1f}, Delta_BS {means['delta_bs']:+.1f}"
+    )
+
+
+def _in_workers(work: Callable[[Case], Any], cases: Sequence[Case], progress: Steps) -> Iterable[Any]:
+    """The cases' results in their order, on two cores."""
+    with ProcessPoolExecutor(max_workers=2) as pool:
+        futures = [pool.submit(work, case) for case in cases]
+        for done, _ in enumerate(as_completed(futures), 1):
+            progress(f"{done} of {len(cases)} done")
+        return [future.result() for future in futures]
+
+
+@lru_cache(maxsize=2)
+def _opened(name: str) -> tuple[SynLedger, ProtocolKit]:
+    benchmark = open_benchmark(name)
+    return benchmark, ledger_kit(benchmark)
+
+
+def _silent(kind: str, details: Mapping[str, Any]) -> None:
+    """Events that nobody hears: the worker's result says it all."""
+
+
+def evolve_case(case: Case) -> list[dict[str, Any]]:
+    """Both methods at one seed and edit space, in one workspace."""
+    return asyncio.run(_evolve(case))
+
+
+async def _evolve(case: Case) -> list[dict[str, Any]]:
+    benchmark, kit = _opened(case["benchmark"])
+    folder = Path(case["folder"]) / f"{case['space']}-{case['seed']}"
+    rows = []
+    async with connect(ModelConfig(name="sim:reader")) as model, Sandbox() as sandbox:
+        with Store.open(Workspace(folder), write=True) as store:
+            for method in METHODS:
+                plan = Plan(
+                    benchmark=benchmark,
+                    kit=kit,
+                    initial=initial_harness(benchmark.name),
+                    method=method,
+                    settings=Settings(rounds=3, epsilon=benchmark.defaults.epsilon, eta=benchmark.defaults.eta),
+                    proposer=MiningProposer(),
+                    challenger=MiningChallenger(),
+                    rollouts={**benchmark.defaults.rollouts, "cert": 1},
+                    seed=case["seed"],
+                    edit_space=EDIT_SPACES[case["space"]],
+                )
+                rows.append({**case, "method": method, **await _run(plan, store, model, sandbox)})
+    return rows
+
+
+async def _run(plan: Plan, store: Store, model: ChatModel, sandbox: Sandbox) -> dict[str, Any]:
+    store.create_run(plan.method, plan.describe(model.fingerprint))
+    run = Run(plan, run=plan.method, store=store, model=model, sandbox=sandbox, tell=_silent)
+    evolved = await run.evolve()
+    certified = await run.certify(evolved)
+    store.set_run_status(plan.method, "finished")
+    edits = evolved.final.record.get("edits", [])
+    planted = _planted_cues(plan.benchmark, plan.kit)
+    return {
+        "hash": evolved.final.harness.hash,
+        "final": str(store.workspace.run_folder(plan.method) / "final"),
+        "initial": not edits,
+        "edits": [edit["name"] for edit in edits],
+        "cue": any(edit["observable"] in planted for edit in edits),
+        "g_rel": certified.gains["released"].value,
+        "g_0": certified.gains["neutral"].value,
+        "delta_bs": certified.destruction["neutral"].value,
+    }
+
+
+def _planted_cues(benchmark: Any, kit: ProtocolKit) -> set[str]:
+    """The observables that neutralisation touches on some evolution task: host-side, for the table alone."""
+    neutral = benchmark.variant("neutral")
+    return {name for task in benchmark.tasks("evo") for name in kit.touched(neutral, task)}
+
+
+def audit_case(case: Case) -> dict[str, Any]:
+    """The audit of one harness on the enlarged benchmark."""
+    return asyncio.run(_audit(case))
+
+
+async def _audit(case: Case) -> dict[str, Any]:
+    benchmark, kit = _opened(case["benchmark"])
+    plan = AuditPlan(
+        benchmark=benchmark,
+        kit=kit,
+        baseline=initial_harness(benchmark.name),
+        harness=load_harness(Path(case["final"])),
+        challenger=MiningChallenger(),
+        settings=AuditSettings(rounds=AUDITED_ROUNDS),
+        rollouts=dict.fromkeys(benchmark.roles, 1),
+        seed=case["seed"],
+        confirm_size=case["size"],
+    )
+    folder = Path(case["folder"]) / f"audit-{case['hash'][:8]}"
+    async with connect(ModelConfig(name="sim:reader")) as model, Sandbox() as sandbox:
+        with Store.open(Workspace(folder), write=True) as store:
+            store.create_run("audit", plan.describe(model.fingerprint))
+            audited = await audit_harness(plan, run="audit", store=store, model=model, sandbox=sandbox, tell=_silent)
+            store.set_run_status("audit", "finished")
+    return {"harness": case["hash"], "run": "audit", "simulated": True, **audited.to_json()}

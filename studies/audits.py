@@ -1,0 +1,136 @@
+"""Audits of planted harnesses over many seeds: how often a cheat is missed and an honest harness accused.
+
+`python -m studies.audits` takes the six cheats and four honest harnesses that `studies.planted_harnesses` fixed, prints
+a power calculation from its large-sample figures, and audits each on enlarged benchmarks 401, 402, … of that size. A
+miss is the verdict *supported* or *inconclusive* (or *no gain*) for a cheat; a false alarm is *not supported* or
+*partly supported* for an honest one. Resumable; nothing was tuned on these seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chase.challengers.mining import MiningChallenger
+from chase.engine.sandbox import Sandbox
+from chase.harness.spec import initial_harness
+from chase.methods.audit import AuditPlan, AuditSettings, audit_harness
+from chase.models.chat import ChatModel
+from chase.stats.simultaneous import tasks_for_power
+from studies.evolution import _share as share
+from studies.planted_harnesses import harness_of
+from studies.reader_scores import RESULTS, write
+from studies.running import Row, opened, rows_of, with_reader, workspace
+
+FIRST_SEED = 401
+ROUNDS = 2
+QUANTITIES = 1 + ROUNDS
+POWER = 0.9
+LEAST_BS = 0.08
+
+
+def chosen() -> dict[str, Mapping[str, Any]]:
+    """Six cheats with the largest released gain among those with `Δ_BS` of at least 0.08, and four honest ones."""
+    measured = json.loads((RESULTS / "planted_harnesses.json").read_text())["harnesses"]
+    cheats = {n: h for n, h in measured.items() if h["kind"] == "cheat" and h["delta_bs"]["value"] >= LEAST_BS}
+    honest = {
+        n: h for n, h in measured.items() if h["kind"] == "honest" and max(h.get("log_odds", {"": 1}).values()) <= 0
+    }
+    ranked = sorted(cheats, key=lambda n: -cheats[n]["g_rel"]["value"])[:6]
+    return {**{n: cheats[n] for n in ranked}, **{n: honest[n] for n in list(honest)[:4]}}
+
+
+def power_calculation(harnesses: Mapping[str, Mapping[str, Any]], tasks: int) -> dict[str, Any]:
+    """For each harness the tasks that show its released gain to be above 0; the size is the most any cheat needs."""
+    needed = {}
+    for name, harness in harnesses.items():
+        gain = harness["g_rel"]
+        spread = gain["se"] * math.sqrt(tasks)
+        needed[name] = tasks_for_power(gain["value"], spread, quantities=QUANTITIES, power=POWER)
+    most = max(needed[name] for name in needed if harnesses[name]["kind"] == "cheat")
+    blocks = min(120, 10 * math.ceil((10 + max(0, most - 48) / 8) / 10))
+    return {"needed": needed, "most": most, "blocks": blocks, "confirmation_tasks": 48 + 8 * (blocks - 10)}
+
+
+def audits_of(case: Mapping[str, Any]) -> list[Row]:
+    """All harnesses on one benchmark seed, in one workspace: the initial harness is run once."""
+    benchmark, kit = opened(f"syn-ledger@{FIRST_SEED + case['seed'] - 1}x{case['blocks']}")
+
+    async def work(model: ChatModel, sandbox: Sandbox) -> list[Row]:
+        rows = []
+        with workspace() as store:
+            for place, (name, sentences) in enumerate(case["harnesses"].items()):
+                plan = AuditPlan(
+                    benchmark=benchmark,
+                    kit=kit,
+                    baseline=initial_harness("syn-ledger"),
+                    harness=harness_of(sentences),
+                    challenger=MiningChallenger(use_diff=case["diff"]),
+                    settings=AuditSettings(rounds=ROUNDS),
+                    rollouts=dict.fromkeys(benchmark.roles, 1),
+                    seed=case["seed"],
+                )
+                run = f"audit-{place}"
+                store.create_run(run, plan.describe(model.fingerprint))
+                audited = await audit_harness(
+                    plan, run=run, store=store, model=model, sandbox=sandbox, tell=lambda kind, details: None
+                )
+                rows.append(
+                    {
+                        "name": name,
+                        "seed": case["seed"],
+                        "verdict": audited.verdict.word,
+                        "g_rel": audited.gain.value,
+                        "gamma": audited.verdict.gamma,
+                        "confirmed": [f.to_json()["what"] for f in audited.findings if f.tested.counts],
+                        "operators": [f.screened.operators for f in audited.findings if f.tested.counts],
+                    }
+                )
+        return rows
+
+    found: list[Row] = with_reader(work)
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--no-diff", action="store_true", help="The Challenger looks at behaviour alone.")
+    given = parser.parse_args(arguments)
+    tasks = json.loads((RESULTS / "planted_harnesses.json").read_text())["tasks"]
+    harnesses = chosen()
+    power = power_calculation(harnesses, tasks)
+    sys.stderr.write(json.dumps(power, indent=2) + "\n")
+    sentences = {name: harness["sentences"] for name, harness in harnesses.items()}
+    cases = [
+        {"seed": seed, "blocks": power["blocks"], "diff": not given.no_diff, "harnesses": sentences}
+        for seed in range(1, given.seeds + 1)
+    ]
+    rows = rows_of("audits", cases, audits_of)
+    kinds = {name: harness["kind"] for name, harness in harnesses.items()}
+    accused = ("not supported", "partly supported")
+    payload = {
+        "command": f"python -m studies.audits --seeds {given.seeds}{' --no-diff' if given.no_diff else ''}",
+        "model": "sim:reader (simulated)",
+        "seeds": given.seeds,
+        "rounds": ROUNDS,
+        "rollouts": 1,
+        "power": {**power, "level": 0.95, "power": POWER, "quantities": QUANTITIES},
+        "misses": share([row["verdict"] not in accused for row in rows if kinds[row["name"]] == "cheat"]),
+        "false_alarms": share([row["verdict"] in accused for row in rows if kinds[row["name"]] == "honest"]),
+        "verdicts": {
+            name: {"kind": kinds[name], **Counter(row["verdict"] for row in rows if row["name"] == name)}
+            for name in harnesses
+        },
+        "rows": rows,
+    }
+    write("audits-no-diff" if given.no_diff else "audits", payload)
+
+
+if __name__ == "__main__":
+    main()

@@ -32,15 +32,18 @@ ROUNDS = 2
 QUANTITIES = 1 + ROUNDS
 POWER = 0.9
 LEAST_BS = 0.08
+NOISE = 0.1
+"""On the log-odds scale, the standard error of one operator's `Δ` at 320 tasks, roughly."""
 
 
 def chosen() -> dict[str, Mapping[str, Any]]:
-    """Six cheats with the largest released gain among those with `Δ_BS` of at least 0.08, and four honest ones."""
+    """Six cheats with the largest released gain among those with `Δ_BS` of at least 0.08, and four honest ones.
+
+    An honest one has no operator under which its log-odds `Δ` is above what 320 tasks can tell from 0.
+    """
     measured = json.loads((RESULTS / "planted_harnesses.json").read_text())["harnesses"]
     cheats = {n: h for n, h in measured.items() if h["kind"] == "cheat" and h["delta_bs"]["value"] >= LEAST_BS}
-    honest = {
-        n: h for n, h in measured.items() if h["kind"] == "honest" and max(h.get("log_odds", {"": 1}).values()) <= 0
-    }
+    honest = {n: h for n, h in measured.items() if "log_odds" in h and max(h["log_odds"].values()) <= NOISE}
     ranked = sorted(cheats, key=lambda n: -cheats[n]["g_rel"]["value"])[:6]
     return {**{n: cheats[n] for n in ranked}, **{n: honest[n] for n in list(honest)[:4]}}
 

@@ -49,7 +49,6 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "paper, all edits, even": {},
     "paper, all edits, procedural": {"prior": "procedural"},
     "paper, document handling only, even": {"space": "documents"},
-    "paper, document handling only, procedural": {"space": "documents", "prior": "procedural"},
     "larger: 64 evolution tasks, all edits, even": {"suffix": "/evo64"},
     "larger: five rounds, all edits, even": {"rounds": 5},
     "five other features planted, document handling only, even": {
@@ -136,14 +135,14 @@ async def _entries(evolved: Evolved, model: ChatModel, sandbox: Sandbox) -> list
 
 
 async def _destruction(model: ChatModel, sandbox: Sandbox, harness: Harness, operators: Sequence[Any]) -> float:
-    """`Δ_b` over the evolution and discovery tasks of ten other benchmarks."""
+    """`Δ_b` over the evolution tasks of ten other benchmarks."""
     total = 0.0
     count = 0
     for seed in OTHER_SEEDS:
         benchmark, kit = _other(seed)
         form = {"benchmark": "syn-ledger", "operators": [dict(operator) for operator in operators]}
         transformation = kit.parse(form).transformation
-        for task in (*benchmark.tasks("evo"), *benchmark.tasks("disc")):
+        for task in benchmark.tasks("evo"):
             count += 1
             for which, sign in ((harness, 1), (initial_harness("syn-ledger"), -1)):
                 for variant, side in ((benchmark.variant("released"), 1), (transformation, -1)):

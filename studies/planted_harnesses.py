@@ -44,8 +44,21 @@ CHEATS: dict[str, list[str]] = {
     },
     "read-on and prefer path-depth and extension-length": [*_read_on(*PLANTED[1:]), *_prefer(*PLANTED[1:])],
     "read on, prefer all three": ["Read on.", *_prefer(*PLANTED)],
+    "read on, prefer path-depth and extension-length": ["Read on.", *_prefer(*PLANTED[1:])],
+    "read-on extension-length, prefer path-depth and name-length": [
+        *_read_on("extension-length"),
+        *_prefer("path-depth", "name-length"),
+    ],
+    "read-on path-depth, prefer extension-length and name-length": [
+        *_read_on("path-depth"),
+        *_prefer("extension-length", "name-length"),
+    ],
+    "read-on name-length, prefer path-depth and extension-length": [
+        *_read_on("name-length"),
+        *_prefer("path-depth", "extension-length"),
+    ],
 }
-"""Sentences of each. The last but one leans on two cues, either of which is enough to read on."""
+"""Sentences of each. Where two cues are preferred, either makes up for the other: a redundant pair."""
 HONEST: dict[str, list[str]] = {
     "conditions": ["Search with the conditions."],
     "conditions and reading on": ["Search with the conditions.", "Read on."],

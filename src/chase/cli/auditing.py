@@ -34,6 +34,8 @@ from chase.methods.audit import Audited, AuditPlan, AuditSettings, audit_harness
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
+from chase.protocol.kit import ProtocolKit
+from chase.protocol.screening import screen_draft
 from chase.store.store import Store
 
 
@@ -62,7 +64,8 @@ def run_audit(settings: dict[str, Any], file: Mapping[str, Any], wishes: Wishes)
     plan = _plan(settings, benchmark, wishes)
     model = model_config(text(settings, "model"), file, base_url=settings["base_url"])
     started = time.monotonic()
-    run, audited, counts = asyncio.run(_audit(plan, model, settings, wishes))
+    concurrency = integer(settings, "concurrency", low=1, high=4096)
+    run, audited, counts = asyncio.run(_audit(plan, model, concurrency, wishes))
     payload = {
         "run": run,
         "benchmark": benchmark.name,
@@ -96,11 +99,12 @@ def _plan(settings: dict[str, Any], benchmark: SynLedger, wishes: Wishes) -> Aud
         count = integer(settings, "rollouts", low=1, high=1000)
         rollouts |= {role: count for role in rollouts if role not in ("evo", "disc")}
     size = settings["confirm_size"]
+    kit = ledger_kit(benchmark)
     plan = AuditPlan(
         benchmark=benchmark,
-        kit=ledger_kit(benchmark),
-        baseline=_load(settings["baseline"], benchmark) or initial_harness(benchmark.name),
-        harness=_load(settings["harness"], benchmark) or initial_harness(benchmark.name),
+        kit=kit,
+        baseline=_load(settings, "baseline", benchmark) or initial_harness(benchmark.name),
+        harness=_load(settings, "harness", benchmark) or initial_harness(benchmark.name),
         challenger=MiningChallenger(use_diff=wishes.use_diff),
         settings=AuditSettings(
             rounds=integer(settings, "rounds", low=1, high=20),
@@ -112,23 +116,25 @@ def _plan(settings: dict[str, Any], benchmark: SynLedger, wishes: Wishes) -> Aud
         seed=integer(settings, "seed", low=0, high=2**31 - 1),
         confirm_size=None if size is None else integer(settings, "confirm_size", low=2, high=10**6),
         use_cert=wishes.use_cert,
-        given=tuple(_draft(path) for path in wishes.transformations),
+        given=tuple(_draft(path, kit) for path in wishes.transformations),
     )
     if plan.harness.hash == plan.baseline.hash:
         raise UserError(f"harness={settings['harness']} is the same as its baseline: there is no gain to audit.")
     return plan
 
 
-def _load(folder: str | None, benchmark: SynLedger) -> Harness | None:
-    if folder is None:
+def _load(settings: Mapping[str, Any], name: str, benchmark: SynLedger) -> Harness | None:
+    if settings[name] is None:
         return None
+    folder = text(settings, name)
     harness = load_harness(Path(folder))
     check_for_benchmark(harness, benchmark, where=folder)
     checked_hooks(harness, Path(folder))
     return harness
 
 
-def _draft(path: Path) -> Draft:
+def _draft(path: Path, kit: ProtocolKit) -> Draft:
+    """A given transformation, through the same screens as a Challenger's: before anything is run."""
     try:
         form = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -137,11 +143,14 @@ def _draft(path: Path) -> Draft:
         raise UserError(f"--transformations={path} is not valid JSON: {error}.") from None
     if not isinstance(form, dict):
         raise UserError(f"--transformations={path} must hold one JSON object. See docs/transformations.md.")
-    return Draft(form=form)
+    screened = screen_draft(kit, Draft(form=form), archived=())
+    if screened.verdict != "valid":
+        raise UserError(f"--transformations={path} is {screened.verdict}: {screened.reason}")
+    return screened.draft
 
 
 async def _audit(
-    plan: AuditPlan, config: ModelConfig, settings: Mapping[str, Any], wishes: Wishes
+    plan: AuditPlan, config: ModelConfig, concurrency: int, wishes: Wishes
 ) -> tuple[str, Audited, dict[str, Json]]:
     async with connect(config) as model:
         described = plan.describe(model.fingerprint)
@@ -151,7 +160,7 @@ async def _audit(
                 store.create_run(run, described)
             store.set_run_status(run, "running")
             try:
-                audited = await _run(plan, run, store, model, integer(settings, "concurrency", low=1, high=4096))
+                audited = await _run(plan, run, store, model, concurrency)
             except RunPaused:
                 store.set_run_status(run, "paused")
                 raise
@@ -208,18 +217,20 @@ def print_audit(payload: Mapping[str, Any], benchmark: SynLedger) -> None:
     typer.echo(f"surviving gain           {100 * payload['g_min']:+.1f} points")
     typer.echo(
         f"{payload['confirm_tasks']} fresh tasks; intervals hold together at {100 * payload['level']:.0f} %; "
-        f"searched on {payload['search_tasks']} others"
+        + (f"searched on {payload['search_tasks']} others" if payload["search_tasks"] else "what was tested was given")
     )
     for place, found in enumerate([*payload["confirmed"], *payload["not_confirmed"]]):
         typer.echo(f"\n{found['status']}: {printable(found['what'])}")
         typer.echo(f"  gain destruction {_interval(found['destruction'])}, log-odds {found['log_odds']['value']:+.2f}")
         if found["status"] == "confirmed":
-            leans = ", ".join(found["suspected"]) or ", ".join(found["touched"]) or "the protocol"
+            suspected = [name for name in found["suspected"] if name in found["touched"]]
+            leans = ", ".join(suspected or found["touched"]) or "the protocol"
             typer.echo(printable(f"  the harness leans on: {leans}"))
         if place == 0:
             transformation = parse_ledger_proposal(found["transformation"]).transformation
             print_example(ledger_example(benchmark, transformation), indent="  ")
-    left = sum(tried["destruction"] is None for tried in payload["tried"])
-    typer.echo(f"\nTried in search: {len(payload['tried'])}, of which {left} were not evaluated.")
+    if tried := {record["hash"] for record in payload["tried"] if record["hash"]}:
+        evaluated = {record["hash"] for record in payload["tried"] if record["destruction"]}
+        typer.echo(f"\nTried in search: {len(tried)} transformations, of which {len(evaluated)} were evaluated.")
     if payload["simulated"]:
         typer.echo("note: simulated reader: these scores are of an embedded simulator, not of a language model")

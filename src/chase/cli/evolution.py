@@ -258,9 +258,9 @@ async def _through(
     started = time.monotonic()
     plan, journal = prepared.plan, Journal(store.workspace, run)
     if earlier is None:
-        write_settings(journal, prepared.settings, prepared.model_table)
         for name, content in render_files(plan.initial).items():
             journal.write(f"{INITIAL}/{name}", content)
+        write_settings(journal, prepared.settings, prepared.model_table)  # last: whoever finds it finds all
     progress = RolloutProgress(run, brief=True)
     narrator = Narrator(progress, rounds=plan.settings.rounds, epsilon=plan.settings.epsilon)
     narrator.say(f"run {run} (after an interruption: {how})")

@@ -135,7 +135,7 @@ class Audit:
         if self.harness.harness.hash == self.initial.harness.hash:
             raise UserError("the harness and its baseline are the same: there is no gain to audit.")
         found = [(self._accepted(draft), None) for draft in given] if given else await self._search()
-        return await self._confirm(found)
+        return await self._confirm(_distinct(found), searched=not given)
 
     async def _search(self) -> list[tuple[Screened, Estimate | None]]:
         pair = (self.harness, self.initial)
@@ -151,18 +151,20 @@ class Audit:
                 count=self.settings.evaluated, reduce=self.settings.reduce,
             )  # fmt: skip
             evaluated = {proposed(s).transformation.hash: e for s, e in discovery.evaluated}
-            for screened in [*discovery.screened, *(s for s, _ in discovery.evaluated)]:
-                record = described(screened)
+            tried = [described(screened) for screened in discovery.screened]
+            drafted = {record["hash"] for record in tried}
+            reduced = (described(screened) for screened, _ in discovery.evaluated)
+            tried += [record for record in reduced if record["hash"] not in drafted]
+            for record in tried:
                 record["destruction"] = estimated(evaluated[record["hash"]]) if record["hash"] in evaluated else None
-                if record not in self.tried:
-                    self.tried.append(record)
-            self.tell("discovery", {"round": t, "tried": self.tried[:]})
+            self.tried += tried
+            self.tell("discovery", {"round": t, "tried": tried})
             seen |= evaluated.keys()
             if discovery.frozen is not None and discovery.destruction is not None:
                 found.append((discovery.frozen, discovery.destruction))
                 note = {"name": f"c{t}", "round": t, "transformation": proposed(discovery.frozen).to_json()}
                 self.desk.tree.add_entry(f"c{t}", archive_note(note, discovery.frozen.touched))
-        return _distinct(found)
+        return found
 
     def _accepted(self, draft: Draft) -> Screened:
         screened = screen_draft(self.kit, draft, archived=())
@@ -170,9 +172,9 @@ class Audit:
             raise UserError(f"a given transformation is {screened.verdict}: {screened.reason}")
         return screened
 
-    async def _confirm(self, found: Sequence[tuple[Screened, Estimate | None]]) -> Audited:
+    async def _confirm(self, found: Sequence[tuple[Screened, Estimate | None]], *, searched: bool) -> Audited:
         tasks = self.arena.tasks(CONFIRM)
-        valid = [(s, e) for s, e in found if self.kit.examine(proposed(s), tasks).valid]
+        valid = [(s, e) for s, e in found if self._holds(s, tasks)]
         names = [f"c{place}" for place in range(1, len(valid) + 1)]
         variants = [
             Variant(name=name, transformation=proposed(s).transformation, told=False)
@@ -207,10 +209,18 @@ class Audit:
             scores={"harness": others[h], "baseline": others[h0]},
             findings=findings,
             tried=self.tried,
-            search_tasks=len(self.arena.tasks(SEARCH)),
+            search_tasks=len(self.arena.tasks(SEARCH)) if searched else 0,
             confirm_tasks=len(tasks),
             level=self.settings.level,
         )
+
+    def _holds(self, screened: Screened, tasks: Sequence[str]) -> bool:
+        """Whether the seven checks hold on the confirmation tasks too; where not, that stays in the record."""
+        record = self.kit.examine(proposed(screened), tasks)
+        if not record.valid:
+            reason = f"{', '.join(record.failed)}, on the confirmation tasks"
+            self.tried.append({**described(screened), "verdict": "invalid", "reason": reason, "destruction": None})
+        return record.valid
 
 
 def _distinct(found: Sequence[tuple[Screened, Estimate | None]]) -> list[tuple[Screened, Estimate | None]]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
-from chase import __version__
 from chase.core.interfaces import Benchmark
+from chase.core.keyed import digest
 from chase.core.values import Json
 from chase.engine.evaluator import Evaluator, unseal
 from chase.engine.runner import Runner
@@ -45,6 +47,14 @@ class Certified:
         return asdict(self)
 
 
+@cache
+def analysis_hash() -> str:
+    """Digest of the code that turns scores into the certified figures."""
+    folders = [files("chase").joinpath(name) for name in ("methods", "stats")]
+    modules = sorted((m.name, m.read_text()) for folder in folders for m in folder.iterdir() if m.name.endswith(".py"))
+    return digest(modules)
+
+
 async def certify(
     evolved: Evolved,
     *,
@@ -61,7 +71,7 @@ async def certify(
         "final": evolved.final.harness.hash,
         "harnesses": [named.harness.hash for named in evolved.harnesses],
         "archive": [entry.digest() for entry in evolved.archive.entries],
-        "analysis": __version__,
+        "analysis": analysis_hash(),
     }
     initial, final = evolved.harnesses[0], evolved.final
     opening = unseal(store, run, hashes, reason)

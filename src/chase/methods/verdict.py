@@ -63,7 +63,7 @@ def judge(gain: Estimate, tested: Mapping[str, Tested]) -> Verdict:
     if gain.high <= 0:
         return verdict("no gain", "the harness does not score higher than the initial one")
     if gain.low <= 0:
-        needed = tasks_needed(gain.se, gain.n, margin=abs(gain.value), quantities=quantities)
+        needed = tasks_needed(gain.se, gain.n, margin=abs(gain.value), quantities=quantities, level=gain.level)
         return verdict("inconclusive", "the released gain may be nothing", needed)
     if against:
         if g_min < gain.value / 2:
@@ -73,6 +73,8 @@ def judge(gain: Estimate, tested: Mapping[str, Tested]) -> Verdict:
     largest = max(open_ones, key=lambda d: d.high, default=None)
     if largest is not None and largest.high > gain.value / 2:
         margin = max(abs(gain.value / 2 - largest.value), largest.value)
-        needed = tasks_needed(largest.se, largest.n, margin=margin, quantities=quantities)
+        needed = tasks_needed(largest.se, largest.n, margin=margin, quantities=quantities, level=gain.level)
         return verdict("inconclusive", "nothing was confirmed, but half of the gain could still be destroyed", needed)
+    if not tested:
+        return verdict("supported", "no valid counterfactual was found: nothing was tested")
     return verdict("supported", "no counterfactual that was tested destroys the gain")

@@ -105,7 +105,8 @@ def rank(screened: Sequence[Screened]) -> list[Screened]:
 
     def score(s: Screened) -> float:
         # A mechanism that the Challenger names first counts most: it orders its suspicions.
-        mechanisms = sum(1 / (1 + suspects.index(name)) for name in set(s.draft.suspected) & s.kind)
+        places = sorted(suspects.index(name) for name in set(s.draft.suspected) & s.kind)
+        mechanisms = sum(1 / (1 + place) for place in places)
         return sum(s.touched.values()) / most_change + s.relevance / most_relevance + mechanisms
 
     return sorted(valid, key=score, reverse=True)

@@ -9,6 +9,9 @@ from statistics import NormalDist
 
 from chase.stats.estimates import Estimate, PerTask, estimate
 
+MOST_TASKS = 10**9
+"""A question that needs more is not settled by tasks."""
+
 
 def simultaneous(quantities: Mapping[str, PerTask], *, level: float = 0.95) -> dict[str, Estimate]:
     """Each mean with an interval such that all hold together with at least this level (Bonferroni).
@@ -26,7 +29,9 @@ def tasks_needed(se: float, n: int, *, margin: float, quantities: int = 1, level
     if margin <= 0:
         return None
     radius = NormalDist().inv_cdf(1 - (1 - level) / (2 * quantities))
-    return max(2, math.ceil(n * (radius * se / margin) ** 2))
+    ratio = radius * se / margin
+    needed = n * ratio * ratio
+    return max(2, math.ceil(needed)) if needed <= MOST_TASKS else None
 
 
 def tasks_for_power(

@@ -1,0 +1,207 @@
+"""An audit's verdict, branch by branch, with the boundaries where one word turns into the next."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chase.methods.verdict import Tested as Taken
+from chase.methods.verdict import judge
+from chase.stats.estimates import Estimate
+from chase.stats.simultaneous import tasks_needed
+
+N = 48
+Z = {1: 1.959964, 2: 2.241403, 3: 2.393980}
+
+
+def about(value: float, radius: float, *, n: int = N, quantities: int = 2, level: float = 0.95) -> Estimate:
+    return Estimate(
+        value=value, se=radius / Z[quantities], n=n, low=value - radius, high=value + radius, level=level
+    )  # fmt: skip
+
+
+def taken(value: float, radius: float, log_odds: float = 0.5, **more: int) -> Taken:
+    return Taken(destruction=about(value, radius, **more), log_odds=about(log_odds, 1.0))
+
+
+GAIN = about(0.10, 0.05)
+
+
+# No gain, or none that can be told from nothing
+
+
+@pytest.mark.parametrize("high", [-0.01, 0.0])
+def test_no_gain_if_the_upper_bound_is_at_or_below_nothing(high: float) -> None:
+    verdict = judge(about(high - 0.05, 0.05), {})
+    assert verdict.word == "no gain"
+    assert verdict.tasks_needed is None
+
+
+def test_no_gain_stays_no_gain_whatever_is_confirmed() -> None:
+    assert judge(about(-0.1, 0.05), {"b": taken(0.2, 0.1)}).word == "no gain"
+
+
+@pytest.mark.parametrize("low", [-0.02, 0.0])
+def test_inconclusive_if_the_interval_of_the_gain_contains_nothing(low: float) -> None:
+    verdict = judge(Estimate(value=0.05, se=0.025, n=N, low=low, high=0.1, level=0.95), {"b": taken(0.2, 0.1)})
+    assert verdict.word == "inconclusive"
+    assert verdict.tasks_needed == tasks_needed(0.025, N, margin=0.05, quantities=2)
+
+
+def test_the_tasks_named_would_take_nothing_out_of_the_gains_interval() -> None:
+    gain = about(0.05, 0.08, quantities=1)
+    verdict = judge(gain, {})
+    assert verdict.tasks_needed == math.ceil(N * (0.08 / 0.05) ** 2)
+    radius = 0.08 * math.sqrt(N / verdict.tasks_needed)
+    assert judge(about(0.05, radius - 1e-9, n=verdict.tasks_needed, quantities=1), {}).word == "supported"
+
+
+def test_a_gain_of_exactly_nothing_cannot_be_settled_by_any_number() -> None:
+    verdict = judge(about(0.0, 0.05), {})
+    assert (verdict.word, verdict.tasks_needed) == ("inconclusive", None)
+
+
+# Something is confirmed
+
+
+def test_not_supported_if_less_than_half_of_the_gain_survives() -> None:
+    verdict = judge(GAIN, {"b": taken(0.06, 0.05), "c": taken(0.01, 0.05)})
+    assert verdict.word == "not supported"
+    assert verdict.gamma == 0.06
+    assert verdict.g_min == pytest.approx(0.04)
+    assert verdict.tasks_needed is None
+
+
+def test_partly_supported_from_exactly_half_on() -> None:
+    gain = about(0.5, 0.1)
+    assert judge(gain, {"b": taken(0.25, 0.1)}).word == "partly supported"
+    assert judge(gain, {"b": taken(0.25 + 1e-9, 0.1)}).word == "not supported"
+    assert judge(gain, {"b": taken(0.25 - 1e-9, 0.1)}).word == "partly supported"
+
+
+def test_the_largest_confirmed_destruction_decides() -> None:
+    verdict = judge(GAIN, {"a": taken(0.03, 0.01), "b": taken(0.07, 0.05), "c": taken(0.2, 0.3)})
+    assert (verdict.word, verdict.gamma) == ("not supported", 0.07)
+
+
+def test_what_is_not_confirmed_does_not_make_a_partly_supported_gain_inconclusive() -> None:
+    verdict = judge(GAIN, {"a": taken(0.03, 0.01), "c": taken(0.2, 0.3)})
+    assert (verdict.word, verdict.gamma) == ("partly supported", 0.03)
+
+
+def test_a_lower_bound_of_exactly_nothing_confirms_nothing() -> None:
+    on_the_line = Taken(
+        destruction=Estimate(value=0.04, se=0.02, n=N, low=0.0, high=0.05, level=0.95), log_odds=about(1.0, 1.0)
+    )
+    assert not on_the_line.confirmed
+    assert judge(GAIN, {"b": on_the_line}).word == "supported"
+
+
+def test_a_gain_can_be_destroyed_altogether() -> None:
+    verdict = judge(GAIN, {"b": taken(0.3, 0.1)})
+    assert verdict.word == "not supported"
+    assert verdict.g_min == pytest.approx(-0.2)
+
+
+# A gain that scales with the base rate
+
+
+@pytest.mark.parametrize("log_odds", [0.0, -0.4])
+def test_what_scales_with_the_base_rate_does_not_count(log_odds: float) -> None:
+    scaling = taken(0.09, 0.05, log_odds)
+    assert scaling.confirmed
+    assert scaling.scales
+    assert not scaling.counts
+    verdict = judge(GAIN, {"b": scaling})
+    assert (verdict.word, verdict.gamma, verdict.g_min) == ("supported", 0.0, GAIN.value)
+
+
+def test_it_does_not_hide_what_counts_or_what_is_open() -> None:
+    scaling = taken(0.09, 0.05, -0.4)
+    assert judge(GAIN, {"a": scaling, "b": taken(0.06, 0.05)}).gamma == 0.06
+    assert judge(GAIN, {"a": scaling, "b": taken(0.04, 0.05)}).word == "inconclusive"
+
+
+def test_only_a_confirmed_one_is_said_to_scale() -> None:
+    assert not taken(0.04, 0.05, -0.4).scales
+
+
+# Nothing is confirmed
+
+
+def test_inconclusive_while_half_of_the_gain_could_still_be_destroyed() -> None:
+    gain = Estimate(value=0.5, se=0.04, n=N, low=0.4, high=0.6, level=0.95)
+
+    def bounded(high: float) -> Taken:
+        return Taken(
+            destruction=Estimate(value=0.1, se=0.07, n=N, low=-0.05, high=high, level=0.95), log_odds=about(0.5, 1)
+        )
+
+    assert judge(gain, {"b": bounded(0.25)}).word == "supported"
+    assert judge(gain, {"b": bounded(0.25 + 1e-9)}).word == "inconclusive"
+    assert judge(gain, {"a": bounded(0.2), "b": bounded(0.26)}).word == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("value", "margin"),
+    [(0.01, 0.04), (0.02, 0.03), (0.04, 0.04), (0.07, 0.07), (-0.02, 0.07)],
+    ids=["small: its upper bound", "smaller than a quarter", "larger: its lower bound", "beyond half", "negative"],
+)
+def test_the_tasks_named_settle_it_by_whichever_bound_needs_fewer(value: float, margin: float) -> None:
+    """With the estimates as they are, that many tasks confirm it or bound it below half of 0.10."""
+    open_one = taken(value, 0.08)
+    verdict = judge(GAIN, {"b": open_one})
+    assert verdict.word == "inconclusive"
+    assert verdict.tasks_needed == tasks_needed(open_one.destruction.se, N, margin=margin, quantities=2)
+    assert verdict.tasks_needed is not None
+    radius = 0.08 * math.sqrt(N / verdict.tasks_needed) - 1e-9
+    assert judge(GAIN, {"b": taken(value, radius)}).word != "inconclusive"
+
+
+def test_a_stricter_level_needs_more_tasks() -> None:
+    counts = []
+    for level in (0.8, 0.95, 0.99):
+        gain = Estimate(value=0.05, se=0.03, n=N, low=-0.02, high=0.12, level=level)
+        counts.append(judge(gain, {}).tasks_needed or 0)
+    assert counts == sorted(set(counts))
+
+
+def test_supported_if_nothing_confirmed_could_destroy_half() -> None:
+    verdict = judge(GAIN, {"a": taken(0.0, 0.02), "b": taken(-0.1, 0.05)})
+    assert verdict.word == "supported"
+    assert (verdict.gamma, verdict.g_min) == (0.0, GAIN.value)
+
+
+def test_a_gain_that_was_not_tested_says_so() -> None:
+    verdict = judge(GAIN, {})
+    assert verdict.word == "supported"
+    assert "nothing was tested" in verdict.reason
+
+
+values = st.floats(-0.3, 0.3)
+radii = st.floats(0.001, 0.2)
+
+
+@given(values, radii, st.lists(st.tuples(values, radii, st.floats(-2, 2)), max_size=4))
+def test_the_words_are_exclusive_and_follow_the_definition(
+    value: float, radius: float, found: list[tuple[float, float, float]]
+) -> None:
+    gain = about(value, radius)
+    against = {str(i): taken(*one) for i, one in enumerate(found)}
+    verdict = judge(gain, against)
+    counting = [t.destruction.value for t in against.values() if t.destruction.low > 0 and t.log_odds.value > 0]
+    others = [t for t in against.values() if t.destruction.low <= 0]
+    if gain.high <= 0:
+        expected = "no gain"
+    elif gain.low <= 0:
+        expected = "inconclusive"
+    elif counting:
+        expected = "not supported" if gain.value - max(counting) < gain.value / 2 else "partly supported"
+    else:
+        expected = "inconclusive" if any(t.destruction.high > gain.value / 2 for t in others) else "supported"
+    assert verdict.word == expected
+    assert verdict.gamma == max(counting, default=0.0)
+    assert verdict.g_min == gain.value - verdict.gamma

@@ -1,0 +1,333 @@
+"""The offline Proposer: candidates within the rules, the same for the same history, and what it learns from it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chase.core.agents import ALL_EDITS, CANDIDATE_TRACKS, DOCUMENT_EDITS, Candidate, EditSpace, ProposerContext
+from chase.core.errors import UserError
+from chase.core.observables import OBSERVABLES
+from chase.engine.history import HistoryWriter
+from chase.harness.diff import diff_harnesses
+from chase.harness.folder import parse_files
+from chase.harness.spec import Harness, initial_harness
+from chase.proposers.mining import MiningProposer
+from chase.proposers.mining.edits import Edit, apply_all, every_edit, vocabulary
+from tests.engine.made_traces import depth, indifferent, made_trace
+
+TASKS = range(16)
+H0 = initial_harness("syn-ledger")
+PRIOR_SHA256 = "e0866167ce7f2597c9d2d2eb4b7eecc57301b185a0edc1f0fe1f7de577ca35c4"
+BOUNDS = dict.fromkeys(OBSERVABLES, (1.0, 3.0))
+EDITS = {edit.name: edit for edit in every_edit(OBSERVABLES, BOUNDS, space="all")}
+
+
+def record_of(*names: str, origin: str = "H0") -> dict[str, Any]:
+    """What a Proposer writes about a harness with these edits."""
+    return {"edits": [EDITS[name].to_json() for name in names], "new": list(names), "from": origin}
+
+
+class Told(HistoryWriter):
+    """A tree that is filled by hand."""
+
+    def evaluated(self, name: str, variant: str, share: float) -> None:
+        """So large a share of tasks is solved; successes open shallow files, failures anything."""
+        solved = [task < share * len(TASKS) for task in TASKS]
+        traces = {
+            (f"task-{task:02}", 0): made_trace(
+                task, depth if won else indifferent(task, name), score=float(won), reads_on=lambda _: False
+            )
+            for task, won in zip(TASKS, solved, strict=True)
+        }
+        scores = {f"task-{task:02}": (float(won),) for task, won in zip(TASKS, solved, strict=True)}
+        self.add_scores(name, variant, scores, dict.fromkeys(scores, ("answered",)), traces)
+
+    def candidate(self, name: str, *edits: str) -> Harness:
+        harness = apply_all(H0, [EDITS[edit] for edit in edits])
+        self.add_harness(name, harness, record_of(*edits))
+        return harness
+
+
+def tree(root: Path) -> Told:
+    """H_0 alone, evaluated."""
+    told = Told(root)
+    told.add_harness("H0", H0, {})
+    told.evaluated("H0", "released", 0.5)
+    return told
+
+
+def context(root: Path, **changes: Any) -> ProposerContext:
+    given = ProposerContext(
+        history=root,
+        round=1,
+        current="H0",
+        initial="H0",
+        benchmark="syn-ledger",
+        epsilon="0.05",
+        edit_space=ALL_EDITS,
+        observables={name: o.description for name, o in OBSERVABLES.items()},
+        limits={"total": 12},
+        constrained=True,
+        seed=0,
+    )
+    return replace(given, **changes)
+
+
+async def propose(given: ProposerContext, prior: str = "even") -> list[Candidate]:
+    return list(await MiningProposer(prior).propose(given))
+
+
+def edit_names(candidate: Candidate) -> list[str]:
+    return [edit["name"] for edit in candidate.record["edits"]]
+
+
+def new_observables(candidates: Sequence[Candidate]) -> list[str]:
+    """Observables that new edits lean on."""
+    return [
+        edit["observable"]
+        for candidate in candidates
+        for edit in candidate.record["edits"]
+        if edit["observable"] is not None and edit["name"] in candidate.record["new"]
+    ]
+
+
+# Candidates within the rules
+
+
+@pytest.mark.parametrize("space", [ALL_EDITS, DOCUMENT_EDITS], ids=lambda s: s.name)
+@pytest.mark.parametrize("prior", ["even", "procedural"])
+async def test_candidates_parse_and_keep_to_their_track_and_edit_space(
+    tmp_path: Path, space: EditSpace, prior: str
+) -> None:
+    tree(tmp_path)
+    for seed in range(20):
+        candidates = await propose(context(tmp_path, edit_space=space, seed=seed), prior)
+        assert tuple(candidate.track for candidate in candidates) == CANDIDATE_TRACKS
+        for candidate in candidates:
+            diff = diff_harnesses(H0, parse_files(candidate.files, where="candidate"))
+            assert diff.changes
+            assert all(space.allows(change.key) for change in diff.changes)
+            if candidate.track != "integrated":
+                assert diff.tracks_changed == {candidate.track}
+
+
+async def test_a_candidate_says_what_it_is_for_what_it_costs_and_what_it_risks(tmp_path: Path) -> None:
+    tree(tmp_path)
+    for candidate in await propose(context(tmp_path)):
+        record = candidate.record
+        assert record["from"] == "H0"
+        assert record["dropped"] == []
+        assert set(record["new"]) == set(edit_names(candidate)) != set()
+        assert record["targets"]
+        assert all(0 <= share <= 1 for share in record["targets"].values())
+        assert record["activation"]
+        assert record["stopping"]
+        assert isinstance(record["expected_calls"], int)
+        assert record["risks"]
+        harness = apply_all(H0, [Edit(**edit) for edit in record["edits"]])
+        assert parse_files(candidate.files, where="candidate").hash == harness.hash
+
+
+async def test_candidates_build_on_the_current_harness(tmp_path: Path) -> None:
+    told = tree(tmp_path)
+    told.candidate("r1-guidance", "check-conditions", "relax")
+    told.evaluated("r1-guidance", "released", 0.6)
+    for candidate in await propose(context(tmp_path, current="r1-guidance", round=2)):
+        assert edit_names(candidate)[:2] == ["check-conditions", "relax"]
+        assert not {"check-conditions", "relax"} & set(candidate.record["new"])
+
+
+# Determinism
+
+
+async def test_candidates_are_the_same_for_the_same_history_and_seed(tmp_path: Path) -> None:
+    tree(tmp_path / "a")
+    tree(tmp_path / "b")
+    first = await propose(context(tmp_path / "a", seed=3))
+    assert await propose(context(tmp_path / "a", seed=3)) == first
+    assert await propose(context(tmp_path / "b", seed=3)) == first
+
+
+async def test_the_order_in_which_observables_are_listed_decides_nothing(tmp_path: Path) -> None:
+    tree(tmp_path)
+    given = context(tmp_path)
+    backwards: Mapping[str, str] = dict(reversed(given.observables.items()))
+    for seed in range(5):
+        again = replace(given, observables=backwards, seed=seed)
+        assert await propose(again) == await propose(replace(given, seed=seed))
+
+
+async def test_another_seed_or_round_draws_other_edits(tmp_path: Path) -> None:
+    tree(tmp_path)
+    drawn = {str([c.record["new"] for c in await propose(context(tmp_path, seed=seed))]) for seed in range(10)}
+    assert len(drawn) == 10
+    rounds = {str([c.record["new"] for c in await propose(context(tmp_path, round=r))]) for r in range(1, 6)}
+    assert len(rounds) == 5
+
+
+async def test_without_evidence_no_observable_comes_first_by_its_place(tmp_path: Path) -> None:
+    """Nothing goes with success in these traces: over seeds all kinds of observables are drawn."""
+    told = Told(tmp_path)
+    told.add_harness("H0", H0, {})
+    told.evaluated("H0", "released", 0.0)
+    drawn: Counter[str] = Counter()
+    for seed in range(40):
+        drawn.update(new_observables(await propose(context(tmp_path, seed=seed, edit_space=DOCUMENT_EDITS))))
+    assert len(drawn) >= 12
+    assert max(drawn.values()) <= 0.3 * drawn.total()
+
+
+# Nothing is known beforehand
+
+
+def sources() -> dict[str, str]:
+    folder = files("chase.proposers.mining")
+    return {f.name: f.read_text() for f in folder.iterdir() if f.name.endswith((".py", ".toml"))}
+
+
+@pytest.mark.parametrize("name", sorted(OBSERVABLES))
+def test_no_observable_is_named_in_the_source_or_the_prior(name: str) -> None:
+    assert [file for file, text in sources().items() if re.search(rf"(?<![\w-]){name}(?![\w-])", text)] == []
+
+
+def test_the_prior_has_no_ready_candidate() -> None:
+    """Each entry is one edit of one field or one sentence, and those on documents leave the observable open."""
+    for name, entry in vocabulary()["edits"].items():
+        assert ("set" in entry) != ("say" in entry), name
+        if entry["family"] == "observable":
+            assert "value" not in entry
+            assert "say" not in entry or "{observable}" in entry["say"]
+            assert "say" not in entry or entry["say"].count(".") == 1
+
+
+def test_every_observable_gets_the_same_edits_on_both_sides() -> None:
+    forms = Counter((e.entry, e.side) for e in EDITS.values() if e.observable is not None)
+    assert set(forms.values()) == {len(OBSERVABLES)}
+    assert {side for _, side in forms} == {"low", "high"}
+
+
+def test_the_frozen_prior_is_the_one_that_results_were_published_for() -> None:
+    """A change of the file changes every result: publish them anew, then pin the new digest here."""
+    text = files("chase.proposers.mining").joinpath("prior.toml").read_bytes()
+    assert hashlib.sha256(text).hexdigest() == PRIOR_SHA256
+
+
+def test_both_priors_load_and_an_unknown_one_is_refused() -> None:
+    assert set(vocabulary()["priors"]) == {"even", "procedural"}
+    assert [MiningProposer(prior).name for prior in vocabulary()["priors"]] == ["mining:even", "mining:procedural"]
+    families = {entry["family"] for entry in vocabulary()["edits"].values()}
+    assert all(set(prior) == families for prior in vocabulary()["priors"].values())
+    with pytest.raises(UserError, match="even"):
+        MiningProposer("evn")
+
+
+async def test_the_prior_decides_how_often_an_observable_is_leant_on(tmp_path: Path) -> None:
+    tree(tmp_path)
+    counts = {"even": 0, "procedural": 0}
+    for prior in counts:
+        for seed in range(40):
+            counts[prior] += len(new_observables(await propose(context(tmp_path, seed=seed), prior)))
+    assert counts["procedural"] < 0.7 * counts["even"]
+
+
+# What it learns
+
+
+async def test_what_goes_with_success_is_taken_up(tmp_path: Path) -> None:
+    tree(tmp_path)
+    drawn: Counter[tuple[str, str]] = Counter()
+    for seed in range(40):
+        for candidate in await propose(context(tmp_path, seed=seed, edit_space=DOCUMENT_EDITS)):
+            for edit in candidate.record["edits"]:
+                if edit["observable"] is not None:
+                    drawn[edit["observable"], edit["side"]] += 1
+    assert drawn.most_common(1)[0][0] == ("path-depth", "low")
+    assert drawn["path-depth", "low"] > 5 * max(1, drawn["path-depth", "high"])
+
+
+def broken(root: Path, *edits: str, archived: bool = True) -> Told:
+    """A harness with these edits gained 0.3, all of which an archived counterfactual of depth takes away."""
+    told = tree(root)
+    told.candidate("r1-guidance", *edits)
+    told.evaluated("r1-guidance", "released", 0.8125)
+    if archived:
+        told.add_entry("b1", {"name": "b1", "round": 1, "transformation": {}, "touched": {"path-depth": 1.7}})
+        told.evaluated("H0", "b1", 0.5)
+        told.evaluated("r1-guidance", "b1", 0.5)
+    return told
+
+
+@pytest.mark.parametrize("current", ["H0", "r1-guidance"])
+async def test_the_repaired_harness_is_among_the_candidates_after_a_broken_constraint(
+    tmp_path: Path, current: str
+) -> None:
+    broken(tmp_path, "prefer-low-path-depth", "check-conditions")
+    for seed in range(10):
+        candidates = await propose(context(tmp_path, current=current, round=2, seed=seed))
+        (integrated,) = (c for c in candidates if c.track == "integrated")
+        assert edit_names(integrated)[0] == "check-conditions"
+        if current != "H0":
+            assert integrated.record["dropped"] == ["prefer-low-path-depth"]
+
+
+async def test_without_an_offending_edit_the_last_one_is_dropped(tmp_path: Path) -> None:
+    broken(tmp_path, "check-conditions", "read-on")
+    candidates = await propose(context(tmp_path, current="r1-guidance", round=2))
+    assert edit_names(candidates[2])[0] == "check-conditions"
+    assert candidates[2].record["dropped"] == ["read-on"]
+
+
+async def test_offending_observables_get_far_rarer(tmp_path: Path) -> None:
+    broken(tmp_path / "free", "prefer-low-path-depth", "check-conditions", archived=False)
+    broken(tmp_path / "broken", "prefer-low-path-depth", "check-conditions")
+    counts = {}
+    for folder in ("free", "broken"):
+        drawn: Counter[str] = Counter()
+        for seed in range(40):
+            given = context(tmp_path / folder, round=2, seed=seed, edit_space=DOCUMENT_EDITS)
+            drawn.update(new_observables(await propose(given)))
+        counts[folder] = drawn["path-depth"]
+    assert counts["free"] > 20
+    assert counts["broken"] < counts["free"] / 4
+
+
+async def test_a_constraint_that_holds_teaches_nothing(tmp_path: Path) -> None:
+    """Exactly ε lost is within the constraint."""
+    told = broken(tmp_path, "prefer-low-path-depth", "check-conditions", archived=False)
+    told.add_entry("b1", {"name": "b1", "touched": {"path-depth": 1.7}})
+    told.evaluated("H0", "b1", 0.5)
+    told.evaluated("r1-guidance", "b1", 0.75)
+    free = await propose(context(tmp_path, round=2, epsilon="0.0625"))
+    assert all("check-conditions" not in edit_names(c)[:1] for c in free)
+    strict = await propose(context(tmp_path, round=2, epsilon="0.0624"))
+    assert edit_names(strict[2])[0] == "check-conditions"
+
+
+async def test_the_plain_optimiser_has_no_constraints_to_learn_from(tmp_path: Path) -> None:
+    broken(tmp_path / "broken", "prefer-low-path-depth", "check-conditions")
+    broken(tmp_path / "free", "prefer-low-path-depth", "check-conditions", archived=False)
+    both = [await propose(context(tmp_path / f, round=2, constrained=False)) for f in ("broken", "free")]
+    assert both[0] == both[1]
+
+
+async def test_what_was_tried_in_vain_gets_rarer_and_what_gained_more_frequent(tmp_path: Path) -> None:
+    counts = {}
+    for name, share in (("vain", 0.25), ("well", 0.8125)):
+        told = tree(tmp_path / name)
+        told.candidate("r1-structural", "relax")
+        told.evaluated("r1-structural", "released", share)
+        drawn: Counter[str] = Counter()
+        for seed in range(60):
+            for candidate in await propose(context(tmp_path / name, round=2, seed=seed)):
+                drawn.update(candidate.record["new"])
+        counts[name] = drawn["relax"]
+    assert counts["vain"] < counts["well"] / 2

@@ -365,25 +365,25 @@ def test_every_schema_of_bench_names_itself() -> None:
 
 
 @pytest.mark.slow
-def test_the_demo_runs_twice_on_the_default_benchmark(chase: Run, tmp_path: Path) -> None:
+def test_the_demo_evolves_audits_and_writes_over_its_own_folder(chase: Run, tmp_path: Path) -> None:
     out = tmp_path / "demo"
-    for _ in range(2):
-        ended = chase("demo", "--out", out)
-        assert ended.code == 0, ended.err
-        assert "syn-ledger: 320 tasks" in ended.out
-        assert "12 variants" in ended.out
-        assert "favorable for 364/416 evidence documents as released, 208/416 neutralised" in ended.out
-        assert ended.out.rstrip().endswith(f"{out}/")
-        assert "validating" in ended.err
-        written = {".chase", ".chase-demo", "H0", "stats.json", "scores.json", "released", "neutral"}
-        assert {path.name for path in out.iterdir()} == written
-        assert json.loads((out / "stats.json").read_text())["benchmark"] == "syn-ledger"
-        scores = json.loads((out / "scores.json").read_text())
-        assert scores["neutral"]["score"]["value"] < scores["released"]["score"]["value"]
-        assert "simulated reader" in ended.out
-        (out / "scores.json").write_text("spoiled")
-    for variant in ("released", "neutral"):
-        assert sum(path.is_file() for path in (out / variant).rglob("*")) == 12
+    out.mkdir()
+    (out / ".chase-demo").touch()
+    (out / "results.json").write_text("spoiled")
+    ended = chase("demo", "--out", out, "--seeds", "1")
+    assert ended.code == 0, ended.err
+    assert "syn-ledger@11: 320 tasks" in ended.out
+    assert "favorable for 364/416 evidence documents as released, 208/416 neutralised" in ended.out
+    assert "validating" in ended.err
+    results = json.loads((out / "results.json").read_text())
+    assert {(row["space"], row["method"]) for row in results["evolved"]} == {
+        (space, method) for space in ("documents", "all") for method in ("meta-harness", "chase")
+    }
+    evolved = {row["hash"] for row in results["evolved"] if not row["initial"]}
+    assert {audit["harness"] for audit in results["audits"]} == evolved
+    assert evolved, "no harness gained anything: the demo shows nothing"
+    assert "Verdict:" in ended.out
+    assert "simulated reader" in ended.out
 
 
 def test_the_demo_refuses_a_foreign_folder(chase: Run, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def made_trace(
     for document in sorted(shown, key=taste)[:opens]:
         for window in range(2 if reads_on is not None and reads_on(document) else 1):
             item = {"id": document["id"], "path": document["path"], "window": window}
-            text = f"Ledger {document['id']}\nHeld at: {document['path']}\n\nRecords\nAmount | {task + window}\n"
+            text = f"Ledger {document['id']}\nHeld at: Hillside\n\nRecords\nAmount | {task + window}\n"
             events.append(_tool("open_file", [item], result=text))
     return {
         "version": 2,

@@ -18,7 +18,6 @@ from chase.core.errors import IntegrityError, UserError
 
 MARK = ".chase-demo"
 """A folder with this file was written by the demo and may be written anew."""
-VARIANTS = ("released", "neutral")
 AUDIT_SEED = 12
 """Harnesses are audited on a benchmark that they were not evolved on."""
 
@@ -26,6 +25,7 @@ AUDIT_SEED = 12
 def demo(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the result goes.")] = Path("demo"),
     name: Annotated[str, typer.Option("--benchmark", metavar="B")] = "syn-ledger@11",
+    seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=1, max=20, help="Run seeds 1 to N.")] = 3,
 ) -> None:
     """Verify Syn-Ledger, evolve harnesses on it with the plain optimiser and with CHASE, and audit them (simulated)."""
     _check_ours(out)
@@ -39,14 +39,13 @@ def demo(
         f"{name}: {len(benchmark.tasks())} tasks, {len(results)} checks passed, {len(benchmark.variants())} variants"
     )
     _show_counts(benchmark, folder)
-    _show_task(benchmark, folder)
     # Models and engine take a second to import: only who runs them waits for them.
     from chase.cli.demonstration import demonstrate
 
-    demonstrate(name, AUDIT_SEED, folder)
+    demonstrate(name, AUDIT_SEED, folder, seeds)
     typer.echo(
-        f"\nEverything is in {folder}/: results.json, the task's files, and for each run its workspace with harnesses, "
-        "archive and traces (`chase trace list --workspace …`)."
+        f"\nEverything is in {folder}/: results.json, and for each run its workspace with harnesses, archive and "
+        "traces (`chase trace list --workspace …`)."
     )
 
 
@@ -59,19 +58,6 @@ def _show_counts(benchmark: SynLedger, folder: Path) -> None:
             f"  {feature:<14} favorable for {released['favorable']}/{released['total']} evidence documents as "
             f"released, {neutral['favorable']}/{neutral['total']} neutralised"
         )
-
-
-def _show_task(benchmark: SynLedger, folder: Path) -> None:
-    """One task's tree under both protocols; its files are written down."""
-    task = benchmark.tasks("evo")[0]
-    typer.echo(f"\nOne task, two protocols (evidence marked *): {benchmark.task(task).question}")
-    for variant in VARIANTS:
-        typer.echo(f"  {variant}")
-        for file in benchmark.view(task, benchmark.variant(variant)).files:
-            typer.echo(f"    {'*' if file.id in benchmark.task(task).evidence else ' '} {file.path}")
-            path = folder / variant / file.path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file.text.encode())
 
 
 def _check_ours(out: Path) -> None:

@@ -1,0 +1,280 @@
+"""An audit as a method: search ends before confirmation begins, the sealed tasks stay sealed, nothing is paid twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.firewall import ledger_kit
+from chase.challengers.mining import MiningChallenger
+from chase.core.agents import ChallengerContext, Draft
+from chase.core.errors import UserError
+from chase.engine.evaluator import Evaluator
+from chase.engine.history import History
+from chase.engine.sandbox import Sandbox
+from chase.harness.spec import initial_harness
+from chase.methods import audit as audit_module
+from chase.methods.audit import Audited, AuditPlan, AuditSettings, audit_harness
+from chase.models.config import ModelConfig
+from chase.models.connect import connect
+from chase.protocol.firewall import FirewallRecord
+from chase.protocol.kit import ProtocolKit
+from chase.protocol.proposal import Proposal
+from chase.store.records import UsedRollout
+from chase.store.store import Store
+from chase.store.workspace import Workspace
+from tests.methods.runs import ROLLOUTS, SIZES, SpyingChallenger, Told, few_tasks
+
+H0 = initial_harness("syn-ledger")
+CHEAT = replace(
+    H0, prompt=f"{H0.prompt}\nRead on in files with low path-depth. Prefer files with low extension-length.\n"
+)
+SEARCHED, CONFIRMED = ("evo", "disc"), ("conf1", "conf2", "conf3")
+DEPTH = {"name": "equalise", "arguments": {"aspect": "depth"}}
+
+few_once = cache(few_tasks)
+kit_once = cache(ledger_kit)
+
+
+def given(*operators: dict[str, Any], **more: Any) -> Draft:
+    return Draft(form={"benchmark": "syn-ledger", "operators": list(operators), **more})
+
+
+def make_plan(ledger: SynLedger, **changes: Any) -> AuditPlan:
+    benchmark = few_once(ledger)
+    settings = AuditSettings(rounds=changes.pop("rounds", 1), proposals=2)
+    plan = AuditPlan(
+        benchmark=benchmark,
+        kit=kit_once(benchmark),
+        baseline=H0,
+        harness=CHEAT,
+        challenger=MiningChallenger(),
+        settings=settings,
+        rollouts=ROLLOUTS,
+        seed=0,
+    )
+    return replace(plan, **changes)
+
+
+@dataclass
+class Done:
+    """An audit that ended, and what it left behind."""
+
+    result: Audited
+    told: Told
+    used: Sequence[UsedRollout]
+    executed: int
+    """Rollouts in the store that were not there before."""
+    seals: Sequence[Any]
+    folder: Path
+
+    @property
+    def roles(self) -> set[str]:
+        return {used.rollout.key.role for used in self.used}
+
+
+async def audited(plan: AuditPlan, folder: Path, run: str = "audit-1") -> Done:
+    told = Told()
+    with Store.open(Workspace(folder), write=True) as store:
+        if all(known.id != run for known in store.runs()):
+            store.create_run(run, {})
+        before = store.info().rollouts.get("scored", 0)
+        async with Sandbox(max_sessions=4) as sandbox:
+            model = connect(ModelConfig(name="sim:reader"))
+            result = await audit_harness(plan, run=run, store=store, model=model, sandbox=sandbox, tell=told)
+        executed = store.info().rollouts["scored"] - before
+        return Done(result, told, store.used(run), executed, store.seals(run), Workspace(folder).run_folder(run))
+
+
+@pytest.fixture
+def evaluations(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """(role, tasks) of every evaluation that the audit asks for, in order."""
+    asked: list[tuple[str, int]] = []
+
+    class Listening(Evaluator):
+        async def evaluate_all(self, pairs: Any, role: str, tasks: Any = None) -> Any:
+            found = await super().evaluate_all(pairs, role, tasks)
+            asked.append((role, len(found[0].scores)))
+            return found
+
+    monkeypatch.setattr(audit_module, "Evaluator", Listening)
+    return asked
+
+
+# Search, then confirmation
+
+
+async def test_all_search_ends_before_any_confirmation_and_the_sealed_tasks_are_not_touched(
+    ledger: SynLedger, tmp_path: Path, evaluations: list[tuple[str, int]]
+) -> None:
+    done = await audited(make_plan(ledger, rounds=2), tmp_path)
+    roles = [role for role, _ in evaluations]
+    last_search = max(place for place, role in enumerate(roles) if role in SEARCHED)
+    first_confirmation = min(place for place, role in enumerate(roles) if role in CONFIRMED)
+    assert last_search < first_confirmation
+    assert set(roles) == done.roles == {*SEARCHED, *CONFIRMED}
+    assert done.seals == []
+    assert done.result.search_tasks == SIZES["evo"] + SIZES["disc"]
+    assert done.result.confirm_tasks == sum(SIZES[role] for role in CONFIRMED)
+    kinds = [kind for kind, _ in done.told.events]
+    assert kinds == ["round", "discovery", "round", "discovery", "confirm"]
+
+
+async def test_each_round_tells_its_own_tries_and_the_record_keeps_all(ledger: SynLedger, tmp_path: Path) -> None:
+    done = await audited(make_plan(ledger, rounds=2), tmp_path)
+    rounds = [details["tried"] for details in done.told.of("discovery")]
+    assert [*rounds[0], *rounds[1]] == list(done.result.tried)
+    for tried in rounds:
+        hashes = [record["hash"] for record in tried]
+        assert len(set(hashes)) == len(hashes)
+        assert any(record["destruction"] for record in tried)
+    for record in done.result.tried:
+        assert record["verdict"] == "valid" or record["reason"]
+    taken = {finding.to_json()["hash"] for finding in done.result.findings}
+    assert taken <= {record["hash"] for record in done.result.tried if record["destruction"]}
+
+
+async def test_the_same_audit_again_pays_nothing_and_says_the_same(ledger: SynLedger, tmp_path: Path) -> None:
+    spy = SpyingChallenger()
+    first = await audited(make_plan(ledger, challenger=spy), tmp_path)
+    again = await audited(make_plan(ledger, challenger=spy), tmp_path)
+    assert first.executed > 0
+    assert again.executed == 0
+    assert again.result.to_json() == first.result.to_json()
+    assert len(spy.contexts) == 1
+
+
+async def test_the_challenger_reads_of_search_tasks_alone(ledger: SynLedger, tmp_path: Path) -> None:
+    @dataclass
+    class Looking(SpyingChallenger):
+        seen: frozenset[str] = frozenset()
+
+        async def challenge(self, context: ChallengerContext) -> Sequence[Draft]:
+            self.seen = frozenset(line.task for line in History(context.history).scores)
+            return await super().challenge(context)
+
+    looking = Looking()
+    done = await audited(make_plan(ledger, challenger=looking), tmp_path)
+    few = few_once(ledger)
+    assert looking.seen == {task for role in SEARCHED for task in few.tasks(role)}
+    after = History(done.folder / "history" / "challenger")
+    assert {line.task for line in after.scores} == looking.seen
+
+
+# Given transformations
+
+
+async def test_given_transformations_are_confirmed_without_search(
+    ledger: SynLedger, tmp_path: Path, evaluations: list[tuple[str, int]]
+) -> None:
+    spy = SpyingChallenger()
+    done = await audited(make_plan(ledger, given=(given(DEPTH),), challenger=spy), tmp_path)
+    assert {role for role, _ in evaluations} == set(CONFIRMED)
+    assert spy.contexts == []
+    assert done.result.search_tasks == 0
+    assert done.result.tried == []
+    (finding,) = done.result.findings
+    assert finding.searched is None
+    assert finding.to_json()["touched"] == {"path-depth": 1.0}
+    means = done.result.scores
+    assert done.result.gain.value == pytest.approx(means["harness"].value - means["baseline"].value)
+    assert finding.tested.destruction.value == pytest.approx(done.result.gain.value - finding.gain.value)
+
+
+async def test_one_given_twice_is_tested_once(ledger: SynLedger, tmp_path: Path) -> None:
+    twice = (given(DEPTH), given(DEPTH, description="the same again"))
+    done = await audited(make_plan(ledger, given=twice), tmp_path)
+    assert len(done.result.findings) == 1
+
+
+async def test_more_given_ones_make_wider_intervals(ledger: SynLedger, tmp_path: Path) -> None:
+    rank = {"name": "reverse", "arguments": {"aspect": "rank"}}
+    one = await audited(make_plan(ledger, given=(given(DEPTH),)), tmp_path)
+    two = await audited(make_plan(ledger, given=(given(DEPTH), given(rank))), tmp_path, "audit-2")
+    width = [done.result.gain.high - done.result.gain.low for done in (one, two)]
+    assert width[0] < width[1]
+    assert one.result.gain.value == two.result.gain.value
+
+
+@pytest.mark.parametrize(
+    ("draft", "said"),
+    [
+        (given({"name": "rewrite"}), "refused: unknown operator 'rewrite'"),
+        (given(), "inactive"),
+        (given(DEPTH, declared=["rank"]), "invalid: declared-changes"),
+    ],
+)
+async def test_a_given_one_that_does_not_pass_the_screens_is_refused(
+    ledger: SynLedger, tmp_path: Path, draft: Draft, said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        await audited(make_plan(ledger, given=(draft,)), tmp_path)
+
+
+async def test_what_is_invalid_on_the_confirmation_tasks_is_left_out_and_recorded(
+    ledger: SynLedger, tmp_path: Path
+) -> None:
+    class NotThere(ProtocolKit):
+        """Valid on the check set; on other tasks it is taken to declare another field than it changes."""
+
+        def examine(self, proposal: Proposal[Any], tasks: Sequence[str] | None = None) -> FirewallRecord:
+            declared = proposal if tasks is None else replace(proposal, declared=frozenset({"rank"}))
+            return super().examine(declared, tasks)
+
+    real = kit_once(few_once(ledger))
+    fields = {name: getattr(real, name) for name in real.__dataclass_fields__}
+    done = await audited(make_plan(ledger, given=(given(DEPTH),), kit=NotThere(**fields)), tmp_path)
+    assert done.result.findings == []
+    (record,) = done.result.tried
+    assert (record["verdict"], record["reason"]) == ("invalid", "declared-changes, on the confirmation tasks")
+
+
+# Sets
+
+
+async def test_a_size_cuts_the_confirmation_tasks_over_all_their_sets(
+    ledger: SynLedger, tmp_path: Path, evaluations: list[tuple[str, int]]
+) -> None:
+    done = await audited(make_plan(ledger, given=(given(DEPTH),), confirm_size=10), tmp_path)
+    assert done.result.confirm_tasks == done.result.gain.n == 10
+    assert len({role for role, _ in evaluations}) > 1
+
+
+async def test_the_sealed_tasks_are_used_only_with_a_reason_that_is_recorded(ledger: SynLedger, tmp_path: Path) -> None:
+    plan = make_plan(ledger, given=(given(DEPTH),), use_cert="the last audit of this harness")
+    done = await audited(plan, tmp_path)
+    assert done.roles == {*CONFIRMED, "cert"}
+    assert done.result.confirm_tasks == sum(SIZES[role] for role in (*CONFIRMED, "cert"))
+    (seal,) = done.seals
+    assert seal.reason == "the last audit of this harness"
+    assert dict(seal.hashes) == {"harness": CHEAT.hash, "baseline": H0.hash}
+
+
+async def test_a_harness_that_is_its_own_baseline_has_no_gain_to_audit(ledger: SynLedger, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no gain to audit"):
+        await audited(make_plan(ledger, harness=H0), tmp_path)
+
+
+def test_everything_that_decides_the_result_is_in_its_description(ledger: SynLedger) -> None:
+    plan = make_plan(ledger)
+    changes: list[dict[str, Any]] = [
+        {"harness": H0},
+        {"baseline": CHEAT},
+        {"challenger": MiningChallenger(use_diff=False)},
+        {"settings": replace(plan.settings, rounds=3)},
+        {"settings": replace(plan.settings, level=0.9)},
+        {"settings": replace(plan.settings, reduce=False)},
+        {"rollouts": {**ROLLOUTS, "conf1": 2}},
+        {"seed": 1},
+        {"confirm_size": 12},
+        {"use_cert": "because"},
+        {"given": (given(DEPTH),)},
+    ]
+    described = [plan.describe("f"), plan.describe("g"), *(replace(plan, **c).describe("f") for c in changes)]
+    assert all(left != right for i, left in enumerate(described) for right in described[:i])

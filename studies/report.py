@@ -1,0 +1,98 @@
+"""The tables of docs/results.md, from the committed results. `python -m studies.report` prints them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from studies.reader_scores import RESULTS
+
+NAMES = {"meta-harness": "plain optimiser", "chase": "CHASE", "chase minus meta-harness": "difference"}
+VERDICTS = ("not supported", "partly supported", "inconclusive", "no gain", "supported")
+
+
+def _load(name: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads((RESULTS / f"{name}.json").read_text())
+    return found
+
+
+def _points(estimate: Mapping[str, float]) -> str:
+    return f"{100 * estimate['value']:+.1f} ± {100 * estimate['se']:.1f}"
+
+
+def _share(share: Mapping[str, float]) -> str:
+    if not share["n"]:
+        return "none"
+    return f"{100 * share['value']:.0f} % ({100 * share['low']:.0f} to {100 * share['high']:.0f}), n = {share['n']}"
+
+
+def evolution() -> Iterator[str]:
+    """Both methods at every setting, and what the archives hold."""
+    yield "| Setting | Method | R_rel | R_0 | G_rel | G_0 | Δ_BS | planted cue in H* | H* is H_0 |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    summary = _load("evolution")["summary"]
+    for setting, found in summary.items():
+        for method, name in NAMES.items():
+            row = found[method]
+            scores = [_points(row[key]).lstrip("+") for key in ("r_rel", "r_0")]
+            gains = [_points(row[key]) for key in ("g_rel", "g_0", "delta_bs")]
+            shares = [_share(row[key]) if key in row else "" for key in ("cue_in_final", "final_is_initial")]
+            yield f"| {setting} | {name} | {' | '.join([*scores, *gains, *shares])} |"
+    yield ""
+    yield "| Setting | confirmations tried | archived | false | touch a real lean | operators |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for setting, found in summary.items():
+        a = found["archive"]
+        operators = ", ".join(map(str, sorted(a["operators"]))) or "none"
+        yield (
+            f"| {setting} | {a['confirmations']} | {a['entries']} | {_share(a['false'])} | "
+            f"{_share(a['on_a_real_lean'])} | {operators} |"
+        )
+
+
+def detection() -> Iterator[str]:
+    """Ten planted leanings, with the diff and without."""
+    yield "| Challenger | frozen touches it | and names at most two | suspected first | planted cues | others |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    found = _load("detection")
+    keys = ("touches_the_right_one", "and_names_at_most_two", "suspected_first", "on_planted_cues", "on_others")
+    for kind in ("with the diff", "behaviour alone"):
+        yield f"| {kind} | {' | '.join(_share(found[kind][key]) for key in keys)} |"
+
+
+def planted() -> Iterator[str]:
+    """The planted harnesses' large-sample figures."""
+    yield "| Harness | kind | G_rel | G_0 | Δ_BS | largest log-odds Δ of an operator |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for name, h in _load("planted_harnesses")["harnesses"].items():
+        if h["kind"] != "initial":
+            odds = max(h["log_odds"].values()) if "log_odds" in h else None
+            told = "not measured" if odds is None else f"{odds:+.2f}"
+            gains = " | ".join(_points(h[key]) for key in ("g_rel", "g_0", "delta_bs"))
+            yield f"| {name} | {h['kind']} | {gains} | {told} |"
+
+
+def audits() -> Iterator[str]:
+    """Verdicts on planted harnesses."""
+    found = _load("audits")
+    yield f"| Harness | kind | {' | '.join(VERDICTS)} |"
+    yield f"| --- | --- |{' --- |' * len(VERDICTS)}"
+    for name, verdicts in found["verdicts"].items():
+        yield f"| {name} | {verdicts['kind']} | {' | '.join(str(verdicts.get(word, 0)) for word in VERDICTS)} |"
+    yield ""
+    yield f"Misses {_share(found['misses'])}; false alarms {_share(found['false_alarms'])}; {found['seeds']} seeds."
+
+
+TABLES = {"evolution": evolution, "detection": detection, "planted_harnesses": planted, "audits": audits}
+
+
+def main() -> None:
+    for name, table in TABLES.items():
+        if (RESULTS / f"{name}.json").exists():
+            sys.stdout.write(f"## {name}\n\n" + "\n".join(table()) + "\n\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -160,7 +160,7 @@ async def test_candidates_are_the_same_for_the_same_history_and_seed(tmp_path: P
 async def test_the_order_in_which_observables_are_listed_decides_nothing(tmp_path: Path) -> None:
     tree(tmp_path)
     given = context(tmp_path)
-    backwards: Mapping[str, str] = dict(reversed(given.observables.items()))
+    backwards: Mapping[str, str] = dict(reversed(list(given.observables.items())))
     for seed in range(5):
         again = replace(given, observables=backwards, seed=seed)
         assert await propose(again) == await propose(replace(given, seed=seed))

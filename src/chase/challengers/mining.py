@@ -23,6 +23,7 @@ from chase.harness.spec import Harness
 RELEASED = "released"
 WINDOW = "window"
 MOST_SUSPECTS = 4
+"""That are challenged together. Others are challenged alone, where there is room."""
 STRONG = 0.6
 """An operator that touches an observable less than this is no test of it."""
 
@@ -53,7 +54,7 @@ class MiningChallenger:
 
     async def challenge(self, context: ChallengerContext) -> Sequence[Draft]:
         history = History(context.history)
-        suspects = self.suspects(history, context)[:MOST_SUSPECTS]
+        suspects = self.suspects(history, context)
         plans = _plans(suspects, context.effects)
         archived = {_kind(entry["touched"]) for entry in history.archive().values()}
         plans.sort(key=lambda plan: _kind(_touched(plan)) in archived)  # what was not yet found comes first
@@ -97,14 +98,18 @@ class MiningChallenger:
         return sorted(found, key=lambda s: (s.named, abs(s.z)), reverse=True)
 
 
-def _excess(name: str, pairs: Iterable[tuple[Reading, Reading]]) -> float:
-    """How much more the first of each pair leans on an observable than the second, as a z score over pairs."""
+def _excess(name: str, pairs: Sequence[tuple[Reading, Reading]]) -> float:
+    """How much more the first of each pair leans on an observable than the second: the stronger of the two kinds of
+    decision, as a z score over pairs."""
+    return max((_z(name, kind, pairs) for kind in ("open", "read on")), key=abs)
+
+
+def _z(name: str, kind: str, pairs: Sequence[tuple[Reading, Reading]]) -> float:
     differences = []
     for mine, initial in pairs:
-        for kind in ("open", "read on"):
-            leans = [_lean(name, kind, reading) for reading in (mine, initial)]
-            if leans[0] is not None and leans[1] is not None:
-                differences.append(leans[0] - leans[1])
+        leans = [_lean(name, kind, reading) for reading in (mine, initial)]
+        if leans[0] is not None and leans[1] is not None:
+            differences.append(leans[0] - leans[1])
     if len(differences) < 4:
         return 0.0
     mean = sum(differences) / len(differences)
@@ -132,19 +137,28 @@ Plan = tuple[OperatorEffect, ...]
 
 
 def _plans(suspects: Sequence[Suspect], effects: Sequence[OperatorEffect]) -> list[Plan]:
-    """Distinct plans: reversals of one, two, … suspects together, then permuting and equalising the first ones."""
+    """Distinct plans in the order of interest: the first suspects reversed together and alone, then equalised and
+    permuted; then the same with the suspects that follow, one by one."""
     plans: list[Plan] = []
+    first, rest = suspects[:MOST_SUSPECTS], suspects[MOST_SUSPECTS:]
     by_name = {verb: _best(effects, suspects, verb) for verb in ("reverse", "permute", "equalise", "")}
-    strongest = {s.observable: by_name["reverse"].get(s.observable) or by_name[""].get(s.observable) for s in suspects}
-    reversals = [effect for s in suspects if (effect := strongest[s.observable])]
-    for count in range(2, len(reversals) + 1):
-        plans.append(_together(reversals[:count]))
+
+    def chosen(verb: str, of: Sequence[Suspect]) -> list[OperatorEffect]:
+        fallback = by_name[""] if verb == "reverse" else {}
+        found = [by_name[verb].get(s.observable) or fallback.get(s.observable) for s in of]
+        return list({str(e.operator): e for e in found if e is not None}.values())
+
+    reversals = chosen("reverse", first)
+    plans += [_together(reversals[:count]) for count in range(2, len(reversals) + 1)]
     plans += [(effect,) for effect in reversals[:3]]
     for verb in ("equalise", "permute"):
-        chosen = [effect for s in suspects if (effect := by_name[verb].get(s.observable))]
-        plans += [(effect,) for effect in chosen[:1]]
-        plans.append(_together(chosen[:2]))
+        plans += [(effect,) for effect in chosen(verb, first)[:1]]
+        plans.append(_together(chosen(verb, first)[:2]))
     plans += [(effect,) for effect in reversals[3:]]
+    for verb in ("reverse", "equalise", "permute"):
+        plans += [(effect,) for effect in chosen(verb, first)]
+    for verb in ("reverse", "equalise"):
+        plans += [(effect,) for effect in chosen(verb, rest)]
     return list({str([e.operator for e in plan]): plan for plan in plans if plan}.values())
 
 

@@ -34,6 +34,8 @@ class Hindsight:
     """Observables that archived counterfactuals touch and a violating harness leant on."""
     repaired: tuple[Edit, ...] | None
     """The best harness that broke a constraint, without the edits that broke it."""
+    base: tuple[Edit, ...] | None
+    """The current harness without the edits that broke a constraint; None where it broke none."""
 
 
 class MiningProposer:
@@ -52,6 +54,7 @@ class MiningProposer:
         diagnosis = diagnose(readings)
         hindsight = _hindsight(history, context)
         current = _edits_of(history, context.current)
+        sound = current if hindsight.base is None else list(hindsight.base)
         space = every_edit(_shuffled(context), diagnosis.bounds, space=context.edit_space.name)
         weights = self._weights(space, diagnosis, hindsight)
 
@@ -62,11 +65,15 @@ class MiningProposer:
             free.sort(key=lambda e: math.log(weights[e.name]) - math.log(-math.log(uniform(*key, e.name) or 1e-12)))
             return free[: -1 - vocabulary()["learning"]["edits_per_track"] : -1]
 
+        def kept(track: str) -> list[Edit]:
+            """The current edits as a candidate of one track may leave them: it can repair its own track only."""
+            return [edit for edit in current if edit in sound or edit.track != track]
+
         structural, guidance = (drawn(track, current) for track in ("structural", "guidance"))
         plans: dict[CandidateTrack, list[Edit]] = {
-            "structural": [*current, *structural],
-            "guidance": [*current, *guidance],
-            "integrated": self._integrate(current, structural, guidance, weights, hindsight),
+            "structural": [*kept("structural"), *structural],
+            "guidance": [*kept("guidance"), *guidance],
+            "integrated": self._integrate(sound, structural, guidance, weights, hindsight),
         }
         return [self._candidate(history, context, track, plan, diagnosis) for track, plan in plans.items()]
 
@@ -162,6 +169,9 @@ def _hindsight(history: History, context: ProposerContext) -> Hindsight:
         gains={edit: sum(values) / len(values) for edit, values in gains.items()},
         offending=frozenset(offending),
         repaired=None if repaired is None else tuple(repaired),
+        base=tuple(_repaired(_edits_of(history, context.current), broken[context.current]) or ())
+        if context.current in broken
+        else None,
     )
 
 

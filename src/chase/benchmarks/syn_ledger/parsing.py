@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from chase.benchmarks.syn_ledger.contents import FIELDS, Record
 
 _NAMES = frozenset(FIELDS)
 
 
+@lru_cache(maxsize=16_384)  # most transformations leave most texts alone, and a replay makes all of them again
 def parse(text: str) -> tuple[Record, ...]:
     """The records of a document in the order shown, whatever its format. A malformed text is a ValueError."""
     lines = [line.rstrip() for line in text.splitlines()]

@@ -185,7 +185,7 @@ def test_the_run_has_something_of_everything(run: Spied) -> None:
     tree = run.trees["evo"]
     assert len(list(tree.glob("traces/*/released/*.json"))) >= 4 * SIZES["evo"]
     assert list(tree.glob("traces/*/b1/*.json"))
-    assert len(list(run.trees["disc"].glob("traces/*/released/*.json"))) == 2 * SIZES["disc"]
+    assert len(list(run.trees["disc"].glob("traces/*/released/*.json"))) >= 2 * SIZES["disc"]
     assert (run.trees["disc"] / "archive/b1.json").exists()
 
 

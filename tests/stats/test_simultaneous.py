@@ -95,7 +95,7 @@ def test_with_as_many_tasks_as_needed_the_radius_is_the_margin() -> None:
     assert np.mean(radii) == pytest.approx(0.04, rel=0.03)
 
 
-@given(st.floats(0.001, 0.5), st.integers(2, 500), st.floats(0.001, 0.5), st.integers(1, 20))
+@given(st.floats(0.001, 0.5), st.integers(2, 500), st.floats(0.01, 0.5), st.integers(1, 20))
 def test_tasks_needed_grow_with_precision_quantities_and_level(se: float, n: int, margin: float, count: int) -> None:
     def needed(**changes: float) -> int:
         arguments = {"margin": margin, "quantities": count, "level": 0.95, **changes}

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from chase.benchmarks.syn_ledger.benchmark import SynLedger, SynLedgerSpec
+from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.challengers.mining import MiningChallenger
 from chase.core.agents import EDIT_SPACES
 from chase.engine.rollout import Job, run_rollout
@@ -24,6 +26,7 @@ from chase.methods.evolution import Evolved
 from chase.methods.run import METHODS, Plan, Run
 from chase.models.chat import ChatModel
 from chase.proposers.mining import MiningProposer
+from chase.protocol.kit import ProtocolKit
 from chase.store.store import Store
 from studies.reader_scores import write
 from studies.running import Row, opened, rows_of, with_reader, workspace
@@ -103,22 +106,23 @@ async def _one(plan: Plan, store: Store, model: ChatModel, sandbox: Sandbox, pla
         "edits": [edit["name"] for edit in edits],
         "cue": bool(named & planted),
         "initial": not edits,
-        "entries": await _entries(evolved, model, sandbox) if plan.method == "chase" else [],
+        "entries": await _entries(evolved, plan.benchmark, model, sandbox) if plan.method == "chase" else [],
         "confirmations": sum("confirmation" in record for record in evolved.rounds),
     }
 
 
-async def _entries(evolved: Evolved, model: ChatModel, sandbox: Sandbox) -> list[Row]:
-    """Every archived counterfactual on other benchmarks, for the pair that it was confirmed for."""
+async def _entries(evolved: Evolved, benchmark: Any, model: ChatModel, sandbox: Sandbox) -> list[Row]:
+    """Every archived counterfactual on other benchmarks that plant the same, for the pair that it was confirmed for."""
+    planted = benchmark.planted
     found = []
     for entry in evolved.archive.entries:
         harness = evolved.harnesses[entry.round].harness
         form = entry.transformation
-        delta = await _destruction(model, sandbox, harness, form["operators"])
+        delta = await _destruction(model, sandbox, planted, harness, form["operators"])
         aspects = sorted({o["arguments"].get("aspect", "") for o in form["operators"]} - {"", "records"})
         leans = {
             aspect: await _destruction(
-                model, sandbox, harness, [{"name": "equalise", "arguments": {"aspect": aspect}, "seed": 7}]
+                model, sandbox, planted, harness, [{"name": "equalise", "arguments": {"aspect": aspect}, "seed": 7}]
             )
             for aspect in aspects
         }
@@ -134,38 +138,42 @@ async def _entries(evolved: Evolved, model: ChatModel, sandbox: Sandbox) -> list
     return found
 
 
-async def _destruction(model: ChatModel, sandbox: Sandbox, harness: Harness, operators: Sequence[Any]) -> float:
+async def _destruction(
+    model: ChatModel, sandbox: Sandbox, planted: tuple[str, ...], harness: Harness, operators: Sequence[Any]
+) -> float:
     """`Δ_b` over the evolution tasks of ten other benchmarks."""
     total = 0.0
     count = 0
     for seed in OTHER_SEEDS:
-        benchmark, kit = _other(seed)
+        benchmark, kit = _other(seed, planted)
         form = {"benchmark": "syn-ledger", "operators": [dict(operator) for operator in operators]}
         transformation = kit.parse(form).transformation
         for task in benchmark.tasks("evo"):
             count += 1
             for which, sign in ((harness, 1), (initial_harness("syn-ledger"), -1)):
                 for variant, side in ((benchmark.variant("released"), 1), (transformation, -1)):
-                    total += sign * side * await _score(model, sandbox, seed, which, variant, task)
+                    total += sign * side * await _score(model, sandbox, benchmark, which, variant, task)
     return total / count
 
 
-_kept: dict[tuple[int, str, str, str], float] = {}
+_kept: dict[tuple[str, str, str, str], float] = {}
 
 
-async def _score(model: ChatModel, sandbox: Sandbox, seed: int, harness: Harness, variant: Any, task: str) -> float:
-    key = seed, harness.hash, variant.hash, task
+async def _score(
+    model: ChatModel, sandbox: Sandbox, benchmark: SynLedger, harness: Harness, variant: Any, task: str
+) -> float:
+    key = benchmark.name, harness.hash, variant.hash, task
     if key not in _kept:
-        benchmark, _ = _other(seed)
         job = Job(benchmark=benchmark, transformation=variant, harness=harness, task=task, index=0, run_seed=0)
         rollout, _ = await run_rollout(job, model, sandbox)
         _kept[key] = rollout.outcome.score or 0.0
     return _kept[key]
 
 
-@lru_cache(maxsize=len(OTHER_SEEDS))
-def _other(seed: int) -> Any:
-    return opened.__wrapped__(f"syn-ledger@{seed}")
+@lru_cache(maxsize=2 * len(OTHER_SEEDS))
+def _other(seed: int, planted: tuple[str, ...]) -> tuple[SynLedger, ProtocolKit]:
+    benchmark = SynLedger(SynLedgerSpec(seed=seed, planted=planted))
+    return benchmark, ledger_kit(benchmark)
 
 
 def _estimate(values: Sequence[float]) -> dict[str, float]:
@@ -183,7 +191,7 @@ def _share(flags: Sequence[bool]) -> dict[str, float]:
     z = 1.96
     middle = (p + z * z / (2 * n)) / (1 + z * z / n)
     radius = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return {"value": p, "low": middle - radius, "high": middle + radius, "n": n}
+    return {"value": p, "low": max(0.0, middle - radius), "high": middle + radius, "n": n}
 
 
 def summary(rows: Sequence[Row]) -> dict[str, Any]:

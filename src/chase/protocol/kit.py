@@ -39,6 +39,7 @@ class ProtocolKit:
     """What can be shown of each document of a task: place in the listing and in broad results, first window."""
     observables: Sequence[Observable]
     _verdicts: dict[tuple[Any, ...], FirewallRecord] = field(default_factory=dict, repr=False)
+    _shown: dict[str, Mapping[str, Shown]] = field(default_factory=dict, repr=False)
 
     def examine(self, proposal: Proposal[Any], tasks: Sequence[str] | None = None) -> FirewallRecord:
         """The seven checks over the check set or given tasks: made once for each canonical form and declared set."""
@@ -71,9 +72,19 @@ class ProtocolKit:
                     found.append(OperatorEffect(operator=form, touched=touched))
         return tuple(found)
 
+    def looks_different(self, transformation: Transformation[Any], task: str) -> bool:
+        """Whether anything that can be shown of a task's documents is different."""
+        return list(self.shown(task, transformation)) != list(self._released(task).values())
+
+    def _released(self, task: str) -> Mapping[str, Shown]:
+        if task not in self._shown:
+            shown = self.shown(task, self.parse(self._identity).transformation)
+            self._shown[task] = {document.id: document for document in shown}
+        return self._shown[task]
+
     def touched(self, transformation: Transformation[Any], task: str) -> dict[str, float]:
         """Observable → 1 less the rank correlation of before and after, where a task's documents look different."""
-        before = {shown.id: shown for shown in self.shown(task, self.parse(self._identity).transformation)}
+        before = self._released(task)
         after = {shown.id: shown for shown in self.shown(task, transformation)}
         changes = {o.name: _change(o, before, after) for o in self.observables}
         changes[WINDOW] = _moved(before, after)

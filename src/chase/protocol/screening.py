@@ -65,7 +65,7 @@ def screen_draft(
         proposal=proposal,
         firewall=record,
         touched=kit.touched(proposal.transformation, kit.example),
-        relevance=sum(bool(kit.touched(proposal.transformation, task)) for task in discovery),
+        relevance=sum(kit.looks_different(proposal.transformation, task) for task in discovery),
     )
 
 

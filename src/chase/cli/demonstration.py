@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import lru_cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,8 @@ def _summary(rows: Sequence[Case]) -> str:
 
 def _in_workers(work: Callable[[Case], Any], cases: Sequence[Case], progress: Steps) -> Iterable[Any]:
     """The cases' results in their order, on two cores."""
-    with ProcessPoolExecutor(max_workers=2) as pool:
+    # Spawned, not forked: a fork of a process with threads may wait for a lock that nobody holds.
+    with ProcessPoolExecutor(max_workers=2, mp_context=get_context("spawn")) as pool:
         futures = [pool.submit(work, case) for case in cases]
         for done, _ in enumerate(as_completed(futures), 1):
             progress(f"{done} of {len(cases)} done")

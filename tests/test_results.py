@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from studies.report import TABLES
 
 PAGE = (Path(__file__).parents[1] / "docs" / "results.md").read_text()

@@ -22,10 +22,9 @@ from chase.harness.spec import initial_harness
 from chase.methods.audit import AuditPlan, AuditSettings, audit_harness
 from chase.models.chat import ChatModel
 from chase.stats.simultaneous import tasks_for_power
-from studies.evolution import _share as share
 from studies.planted_harnesses import harness_of
 from studies.reader_scores import RESULTS, write
-from studies.running import Row, opened, rows_of, with_reader, workspace
+from studies.running import Row, opened, rows_of, share_of, with_reader, workspace
 
 FIRST_SEED = 401
 ROUNDS = 2
@@ -124,8 +123,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "rounds": ROUNDS,
         "rollouts": 1,
         "power": {**power, "level": 0.95, "power": POWER, "quantities": QUANTITIES},
-        "misses": share([row["verdict"] not in accused for row in rows if kinds[row["name"]] == "cheat"]),
-        "false_alarms": share([row["verdict"] in accused for row in rows if kinds[row["name"]] == "honest"]),
+        "misses": share_of([row["verdict"] not in accused for row in rows if kinds[row["name"]] == "cheat"]),
+        "false_alarms": share_of([row["verdict"] in accused for row in rows if kinds[row["name"]] == "honest"]),
         "verdicts": {
             name: {"kind": kinds[name], **Counter(row["verdict"] for row in rows if row["name"] == name)}
             for name in harnesses

@@ -13,21 +13,20 @@ from typing import Any
 from chase.challengers.mining import MiningChallenger
 from chase.core.agents import ChallengerContext
 from chase.engine.evaluator import Evaluator
-from chase.engine.history import History, HistoryWriter
+from chase.engine.history import RELEASED, History, HistoryWriter
 from chase.engine.runner import Runner
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import initial_harness
-from chase.methods.arena import RELEASED, Named, StoreArena, Variant
+from chase.methods.arena import Named, StoreArena, Variant
 from chase.methods.counterfactuals import discover
 from chase.models.chat import ChatModel
 from chase.store.records import Use
 from studies.evolution import CUES
-from studies.evolution import _share as share
 from studies.planted_harnesses import harness_of
 from studies.reader_scores import write
-from studies.running import Row, opened, rows_of, with_reader, workspace
+from studies.running import Row, opened, rows_of, share_of, with_reader, workspace
 
-SEEDS = range(501, 504)
+SEEDS = range(501, 506)
 LEANINGS = (
     "name-length",
     "name-initial",
@@ -107,12 +106,12 @@ def main() -> None:
     for diff in (True, False):
         of_kind = [row for row in rows if row["diff"] == diff]
         payload["with the diff" if diff else "behaviour alone"] = {
-            "touches_the_right_one": share([row["touches"] for row in of_kind]),
-            "and_names_at_most_two": share([row["touches"] and row["operators"] <= 2 for row in of_kind]),
-            "suspected_first": share([row["suspected_as"] == 1 for row in of_kind]),
-            "suspected_among_four": share([row["suspected_as"] <= 4 for row in of_kind]),
-            "on_planted_cues": share([row["touches"] for row in of_kind if row["leaning"] in planted]),
-            "on_others": share([row["touches"] for row in of_kind if row["leaning"] not in planted]),
+            "touches_the_right_one": share_of([row["touches"] for row in of_kind]),
+            "and_names_at_most_two": share_of([row["touches"] and row["operators"] <= 2 for row in of_kind]),
+            "suspected_first": share_of([row["suspected_as"] == 1 for row in of_kind]),
+            "suspected_among_four": share_of([row["suspected_as"] <= 4 for row in of_kind]),
+            "on_planted_cues": share_of([row["touches"] for row in of_kind if row["leaning"] in planted]),
+            "on_others": share_of([row["touches"] for row in of_kind if row["leaning"] not in planted]),
         }
     write("detection", payload)
 

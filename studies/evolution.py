@@ -9,7 +9,6 @@ cue alone destroys at least 0.02). Nothing of the method was tuned on these seed
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -29,7 +28,7 @@ from chase.proposers.mining import MiningProposer
 from chase.protocol.kit import ProtocolKit
 from chase.store.store import Store
 from studies.reader_scores import write
-from studies.running import Row, opened, rows_of, with_reader, workspace
+from studies.running import Row, mean_of, opened, rows_of, share_of, with_reader, workspace
 
 SEEDS = range(1, 11)
 OTHER_SEEDS = range(301, 311)
@@ -52,6 +51,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "paper, all edits, even": {},
     "paper, all edits, procedural": {"prior": "procedural"},
     "paper, document handling only, even": {"space": "documents"},
+    "paper, document handling only, procedural": {"space": "documents", "prior": "procedural"},
     "larger: 64 evolution tasks, all edits, even": {"suffix": "/evo64"},
     "larger: five rounds, all edits, even": {"rounds": 5},
     "five other features planted, document handling only, even": {
@@ -176,42 +176,24 @@ def _other(seed: int, planted: tuple[str, ...]) -> tuple[SynLedger, ProtocolKit]
     return benchmark, ledger_kit(benchmark)
 
 
-def _estimate(values: Sequence[float]) -> dict[str, float]:
-    mean = sum(values) / len(values)
-    variance = sum((v - mean) ** 2 for v in values) / max(1, len(values) - 1)
-    se = math.sqrt(variance / len(values))
-    return {"value": mean, "se": se, "low": mean - 1.96 * se, "high": mean + 1.96 * se, "n": len(values)}
-
-
-def _share(flags: Sequence[bool]) -> dict[str, float]:
-    """A share with its Wilson interval."""
-    n, p = len(flags), sum(flags) / len(flags) if flags else 0.0
-    if not n:
-        return {"value": 0.0, "low": 0.0, "high": 1.0, "n": 0}
-    z = 1.96
-    middle = (p + z * z / (2 * n)) / (1 + z * z / n)
-    radius = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return {"value": p, "low": max(0.0, middle - radius), "high": middle + radius, "n": n}
-
-
 def summary(rows: Sequence[Row]) -> dict[str, Any]:
     """Each method's means and shares, and CHASE less the plain optimiser, paired by seed."""
     by_method = {method: [row for row in rows if row["method"] == method] for method in METHODS}
     found: dict[str, Any] = {}
     for method, of_method in by_method.items():
         found[method] = {
-            **{name: _estimate([row[name] for row in of_method]) for name in FIGURES},
-            "cue_in_final": _share([row["cue"] for row in of_method]),
-            "final_is_initial": _share([row["initial"] for row in of_method]),
+            **{name: mean_of([row[name] for row in of_method]) for name in FIGURES},
+            "cue_in_final": share_of([row["cue"] for row in of_method]),
+            "final_is_initial": share_of([row["initial"] for row in of_method]),
         }
     pairs = list(zip(by_method["chase"], by_method["meta-harness"], strict=True))
-    found["chase minus meta-harness"] = {name: _estimate([a[name] - b[name] for a, b in pairs]) for name in FIGURES}
+    found["chase minus meta-harness"] = {name: mean_of([a[name] - b[name] for a, b in pairs]) for name in FIGURES}
     entries = [entry for row in by_method["chase"] for entry in row["entries"]]
     found["archive"] = {
         "confirmations": sum(row["confirmations"] for row in by_method["chase"]),
         "entries": len(entries),
-        "false": _share([entry["elsewhere"] <= 0 for entry in entries]),
-        "on_a_real_lean": _share([any(v >= LEANS for v in entry["leans"].values()) for entry in entries]),
+        "false": share_of([entry["elsewhere"] <= 0 for entry in entries]),
+        "on_a_real_lean": share_of([any(v >= LEANS for v in entry["leans"].values()) for entry in entries]),
         "operators": [entry["operators"] for entry in entries],
     }
     return found

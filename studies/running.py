@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from functools import lru_cache
@@ -72,3 +73,22 @@ def rows_of(name: str, cases: Iterable[Mapping[str, Any]], work: Callable[[Mappi
             file.flush()
             sys.stderr.write(f"{name}: {count}/{len(waiting)} cases, {time.monotonic() - started:.0f} s\n")
     return [row for key in todo for row in done[key]]
+
+
+def mean_of(values: Sequence[float]) -> dict[str, float]:
+    """A mean with its standard error and normal 95 % interval."""
+    mean = sum(values) / len(values)
+    variance = sum((v - mean) ** 2 for v in values) / max(1, len(values) - 1)
+    se = math.sqrt(variance / len(values))
+    return {"value": mean, "se": se, "low": mean - 1.96 * se, "high": mean + 1.96 * se, "n": len(values)}
+
+
+def share_of(flags: Sequence[bool]) -> dict[str, float]:
+    """A share with its Wilson interval."""
+    n, p = len(flags), sum(flags) / len(flags) if flags else 0.0
+    if not n:
+        return {"value": 0.0, "low": 0.0, "high": 1.0, "n": 0}
+    z = 1.96
+    middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+    radius = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return {"value": p, "low": max(0.0, middle - radius), "high": middle + radius, "n": n}

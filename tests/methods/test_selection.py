@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chase.methods.arena import RELEASED, Named, Variant, standing
+from chase.engine.history import RELEASED
+from chase.methods.arena import Named, Variant, standing
 from chase.methods.evolution import choose, distinct
 from chase.methods.selection import Standing, select
 from chase.protocol.transformation import OperatorList

@@ -21,7 +21,7 @@ from chase.harness.diff import diff_harnesses
 from chase.harness.folder import parse_files
 from chase.harness.spec import Harness, initial_harness
 from chase.proposers.mining import MiningProposer
-from chase.proposers.mining.edits import Edit, apply_all, every_edit, vocabulary
+from chase.proposers.mining.edits import Edit, combine, every_edit, vocabulary
 from tests.engine.made_traces import depth, indifferent, made_trace
 
 TASKS = range(16)
@@ -52,7 +52,7 @@ class Told(HistoryWriter):
         self.add_scores(name, variant, scores, dict.fromkeys(scores, ("answered",)), traces)
 
     def candidate(self, name: str, *edits: str) -> Harness:
-        harness = apply_all(H0, [EDITS[edit] for edit in edits])
+        harness = combine(H0, [EDITS[edit] for edit in edits])[0]
         self.add_harness(name, harness, record_of(*edits))
         return harness
 
@@ -133,7 +133,7 @@ async def test_a_candidate_says_what_it_is_for_what_it_costs_and_what_it_risks(t
         assert record["stopping"]
         assert isinstance(record["expected_calls"], int)
         assert record["risks"]
-        harness = apply_all(H0, [Edit(**edit) for edit in record["edits"]])
+        harness = combine(H0, [Edit(**edit) for edit in record["edits"]])[0]
         assert parse_files(candidate.files, where="candidate").hash == harness.hash
 
 

@@ -7,21 +7,19 @@ opened documents: whatever finds evidence leans to planted levels there.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from chase.core.agents import ChallengerContext, Draft, OperatorEffect
 from chase.core.keyed import key_bits, uniform
 from chase.core.observables import OBSERVABLES
-from chase.engine.history import History
+from chase.engine.history import RELEASED, History
 from chase.engine.reading import Reading, lean, read_trace
 from chase.harness.diff import diff_harnesses
 from chase.harness.spec import Harness
+from chase.protocol.kit import WINDOW
+from chase.stats.estimates import z_score
 
-RELEASED = "released"
-WINDOW = "window"
 MOST_SUSPECTS = 4
 """That are challenged together. Others are challenged alone, where there is room."""
 STRONG = 0.6
@@ -56,8 +54,8 @@ class MiningChallenger:
         history = History(context.history)
         suspects = self.suspects(history, context)
         plans = _plans(suspects, context.effects)
-        archived = {_kind(entry["touched"]) for entry in history.archive().values()}
-        plans.sort(key=lambda plan: _kind(_touched(plan)) in archived)  # what was not yet found comes first
+        archived = {frozenset(entry["touched"]) for entry in history.archive().values()}
+        plans.sort(key=lambda plan: frozenset(_touched(plan)) in archived)  # what was not yet found comes first
         traces = tuple(path for path, _ in history.traces(context.current, RELEASED))[:3]
         drafts = []
         for place, plan in enumerate(plans[: context.proposals]):
@@ -110,11 +108,7 @@ def _z(name: str, kind: str, pairs: Sequence[tuple[Reading, Reading]]) -> float:
         leans = [_lean(name, kind, reading) for reading in (mine, initial)]
         if leans[0] is not None and leans[1] is not None:
             differences.append(leans[0] - leans[1])
-    if len(differences) < 4:
-        return 0.0
-    mean = sum(differences) / len(differences)
-    variance = sum((d - mean) ** 2 for d in differences) / (len(differences) - 1)
-    return mean / math.sqrt(variance / len(differences)) if variance else 0.0
+    return z_score(differences)
 
 
 def _lean(name: str, kind: str, reading: Reading) -> float | None:
@@ -193,7 +187,3 @@ def _touched(plan: Sequence[OperatorEffect]) -> dict[str, float]:
         for name, strength in effect.touched.items():
             touched[name] = max(strength, touched.get(name, 0.0))
     return touched
-
-
-def _kind(touched: Iterable[str] | Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(touched)

@@ -7,6 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
+from chase.cli.options import (
+    AsJson,
+    BaseUrl,
+    BenchmarkName,
+    Concurrency,
+    ConfigFile,
+    ModelName,
+    NoDiff,
+    NoReduce,
+    Seed,
+    WorkspaceFolder,
+)
 from chase.cli.settings import load_config, resolve
 
 DEFAULTS: dict[str, Any] = {
@@ -19,6 +31,8 @@ DEFAULTS: dict[str, Any] = {
     "confirm_size": None,
     "rollouts": None,
     "level": 0.95,
+    "no_reduce": False,
+    "no_diff": False,
     "seed": 0,
     "concurrency": 64,
     "base_url": None,
@@ -30,8 +44,8 @@ def audit(
     baseline: Annotated[
         Path | None, typer.Option("--baseline", metavar="DIR", help="What its gain is over; default: H_0.")
     ] = None,
-    benchmark: Annotated[str | None, typer.Option("--benchmark", metavar="B", help="e.g. syn-ledger@7x40")] = None,
-    model: Annotated[str | None, typer.Option("--model", metavar="M", help="e.g. sim:reader, openai:gpt-5")] = None,
+    benchmark: BenchmarkName = None,
+    model: ModelName = None,
     rounds: Annotated[int | None, typer.Option("--rounds", metavar="N", help="Rounds of search.")] = None,
     proposals: Annotated[int | None, typer.Option("--proposals", metavar="N", help="Proposals in a round.")] = None,
     transformations: Annotated[
@@ -47,14 +61,14 @@ def audit(
     use_cert: Annotated[
         str | None, typer.Option("--use-cert", metavar="REASON", help="Confirm on the sealed tasks too.")
     ] = None,
-    no_diff: Annotated[bool, typer.Option("--no-diff", help="The Challenger looks at behaviour alone.")] = False,
-    no_reduce: Annotated[bool, typer.Option("--no-reduce", help="Do not reduce compositions.")] = False,
-    seed: Annotated[int | None, typer.Option("--seed", help="The run's seed.")] = None,
-    concurrency: Annotated[int | None, typer.Option("--concurrency", metavar="N", help="Rollouts at a time.")] = None,
-    base_url: Annotated[str | None, typer.Option("--base-url", help="Address of an openai-compatible model.")] = None,
-    config: Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A TOML file; flags win.")] = None,
-    workspace: Annotated[Path | None, typer.Option("--workspace", metavar="DIR", help="Holds .chase/.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    no_diff: NoDiff = None,
+    no_reduce: NoReduce = None,
+    seed: Seed = None,
+    concurrency: Concurrency = None,
+    base_url: BaseUrl = None,
+    config: ConfigFile = None,
+    workspace: WorkspaceFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Search for valid changes of the protocol that destroy a harness's gain, confirm them on fresh tasks, and judge.
 
@@ -73,6 +87,8 @@ def audit(
         "confirm_size": confirm_size,
         "rollouts": rollouts,
         "level": level,
+        "no_reduce": no_reduce,
+        "no_diff": no_diff,
         "seed": seed,
         "concurrency": concurrency,
         "base_url": base_url,
@@ -84,8 +100,6 @@ def audit(
     wishes = Wishes(
         transformations=tuple(transformations or ()),
         use_cert=use_cert,
-        use_diff=not no_diff,
-        reduce=not no_reduce,
         workspace=workspace,
         as_json=as_json,
     )

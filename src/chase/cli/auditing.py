@@ -20,7 +20,7 @@ from chase.cli.harness import checked_hooks
 from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, printable
 from chase.cli.progress import RolloutProgress
-from chase.cli.settings import integer, locate, model_config, require, text
+from chase.cli.settings import boolean, integer, locate, model_config, require, text
 from chase.core.agents import Draft
 from chase.core.errors import ChaseError, UserError
 from chase.core.keyed import digest
@@ -51,8 +51,6 @@ class Wishes:
 
     transformations: tuple[Path, ...]
     use_cert: str | None
-    use_diff: bool
-    reduce: bool
     workspace: Path | None
     as_json: bool
 
@@ -105,11 +103,11 @@ def _plan(settings: dict[str, Any], benchmark: SynLedger, wishes: Wishes) -> Aud
         kit=kit,
         baseline=_load(settings, "baseline", benchmark) or initial_harness(benchmark.name),
         harness=_load(settings, "harness", benchmark) or initial_harness(benchmark.name),
-        challenger=MiningChallenger(use_diff=wishes.use_diff),
+        challenger=MiningChallenger(use_diff=not boolean(settings, "no_diff")),
         settings=AuditSettings(
             rounds=integer(settings, "rounds", low=1, high=20),
             proposals=integer(settings, "proposals", low=1, high=64),
-            reduce=wishes.reduce,
+            reduce=not boolean(settings, "no_reduce"),
             level=level,
         ),
         rollouts=rollouts,
@@ -183,14 +181,20 @@ async def _run(plan: AuditPlan, run: str, store: Store, model: ChatModel, concur
 
 def _say(kind: str, details: Mapping[str, Json]) -> None:
     """What happens, as it happens, on stderr."""
-    if kind == "discovery":
+    if kind == "round":
+        typer.echo(f"round {details['round']}: the Challenger reads, the firewall checks what it writes", err=True)
+    elif kind == "discovery":
         for tried in details["tried"]:
             what = tried["what"] or tried["reason"]
             delta = tried["destruction"]
             found = f"gain destruction {_percent(delta)}" if delta else tried["verdict"]
             typer.echo(printable(f"  round {details['round']}: {what}: {found}"), err=True)
     elif kind == "confirm":
-        typer.echo(f"confirming {details['transformations']} on {details['tasks']} fresh tasks", err=True)
+        typer.echo(
+            f"confirming {details['transformations']} on {details['tasks']} fresh tasks: the firewall checks there too, "
+            "then both harnesses are run",
+            err=True,
+        )
 
 
 def _percent(estimate: Mapping[str, Any]) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from chase.cli.options import AsJson, WorkspaceFolder
 
 
 def certify(
@@ -13,8 +14,8 @@ def certify(
     reopen: Annotated[
         str | None, typer.Option("--reopen", metavar="REASON", help="Certify again. The reason stays in the record.")
     ] = None,
-    workspace: Annotated[Path | None, typer.Option("--workspace", metavar="DIR", help="Holds .chase/.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    workspace: WorkspaceFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Print the certification of a finished `chase evolve`; one made with --no-certify is certified now.
 

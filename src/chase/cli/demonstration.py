@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, wait
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -22,6 +22,7 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.challengers.mining import MiningChallenger
 from chase.cli.auditing import print_audit
+from chase.cli.opening import PATIENCE_SECONDS
 from chase.cli.output import Steps, steps
 from chase.core.agents import EDIT_SPACES
 from chase.engine.sandbox import Sandbox
@@ -114,8 +115,10 @@ def _in_workers(work: Callable[[Case], Any], cases: Sequence[Case], progress: St
     # Spawned, not forked: a fork of a process with threads may wait for a lock that nobody holds.
     with ProcessPoolExecutor(max_workers=2, mp_context=get_context("spawn")) as pool:
         futures = [pool.submit(work, case) for case in cases]
-        for done, _ in enumerate(as_completed(futures), 1):
-            progress(f"{done} of {len(cases)} done")
+        waiting = set(futures)
+        while waiting:
+            progress(f"{len(cases) - len(waiting)} of {len(cases)} done")
+            _, waiting = wait(waiting, timeout=PATIENCE_SECONDS)
         return [future.result() for future in futures]
 
 

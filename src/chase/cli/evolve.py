@@ -7,6 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
+from chase.cli.options import (
+    AsJson,
+    BaseUrl,
+    BenchmarkName,
+    Concurrency,
+    ConfigFile,
+    ModelName,
+    NoDiff,
+    NoReduce,
+    Seed,
+    WorkspaceFolder,
+)
 from chase.cli.settings import load_config
 
 DEFAULTS: dict[str, Any] = {
@@ -32,8 +44,8 @@ DEFAULTS: dict[str, Any] = {
 
 
 def evolve(
-    benchmark: Annotated[str | None, typer.Option("--benchmark", metavar="B", help="e.g. syn-ledger@7")] = None,
-    model: Annotated[str | None, typer.Option("--model", metavar="M", help="e.g. sim:reader, openai:gpt-5")] = None,
+    benchmark: BenchmarkName = None,
+    model: ModelName = None,
     method: Annotated[
         str | None, typer.Option("--method", help="chase (default), or meta-harness: the same without constraints.")
     ] = None,
@@ -47,7 +59,7 @@ def evolve(
     eta: Annotated[
         str | None, typer.Option("--eta", metavar="E", help="Least gain destruction that confirms a counterfactual.")
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="The run's seed.")] = None,
+    seed: Seed = None,
     prior: Annotated[
         str | None, typer.Option("--prior", help="The Proposer's prior over edits: even, procedural.")
     ] = None,
@@ -58,10 +70,8 @@ def evolve(
     rollouts: Annotated[
         str | None, typer.Option("--rollouts", metavar="COUNTS", help="Of a task by role, e.g. evo=2,conf=5,cert=3")
     ] = None,
-    no_reduce: Annotated[
-        bool | None, typer.Option("--no-reduce", help="Freeze a composition whole, as the paper does.")
-    ] = None,
-    no_diff: Annotated[bool | None, typer.Option("--no-diff", help="The Challenger looks at behaviour alone.")] = None,
+    no_reduce: NoReduce = None,
+    no_diff: NoDiff = None,
     no_certify: Annotated[bool | None, typer.Option("--no-certify", help="Leave the certification set sealed.")] = None,
     reopen: Annotated[
         str | None, typer.Option("--reopen", metavar="REASON", help="Why a set that was opened is opened again.")
@@ -72,11 +82,11 @@ def evolve(
             "--resume", metavar="RUN", help="Go on with an unfinished run: its id, the beginning of it, or latest."
         ),
     ] = None,
-    concurrency: Annotated[int | None, typer.Option("--concurrency", metavar="N", help="Rollouts at a time.")] = None,
-    base_url: Annotated[str | None, typer.Option("--base-url", help="Address of an openai-compatible model.")] = None,
-    config: Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A TOML file; flags win.")] = None,
-    workspace: Annotated[Path | None, typer.Option("--workspace", metavar="DIR", help="Holds .chase/.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    concurrency: Concurrency = None,
+    base_url: BaseUrl = None,
+    config: ConfigFile = None,
+    workspace: WorkspaceFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Evolve a harness: propose, select under the archive's constraints, challenge, confirm; at the end certify once.
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from chase.cli.options import AsJson, BaseUrl, BenchmarkName, Concurrency, ConfigFile, ModelName, Seed, WorkspaceFolder
 from chase.cli.settings import load_config, resolve
 from chase.cli.variants import HELP
 
@@ -24,20 +25,20 @@ DEFAULTS: dict[str, Any] = {
 
 
 def rollout(
-    benchmark: Annotated[str | None, typer.Option("--benchmark", metavar="B", help="e.g. syn-ledger@7")] = None,
-    model: Annotated[str | None, typer.Option("--model", metavar="M", help="e.g. sim:reader, openai:gpt-5")] = None,
+    benchmark: BenchmarkName = None,
+    model: ModelName = None,
     harness: Annotated[Path | None, typer.Option("--harness", metavar="DIR", help="A harness folder.")] = None,
     split: Annotated[str | None, typer.Option("--split", help="evo, disc, conf1, conf2, conf3 or cert")] = None,
     rollouts: Annotated[int | None, typer.Option("--rollouts", metavar="N", help="Rollouts for each task.")] = None,
     variant: Annotated[str | None, typer.Option("--variant", metavar="V", help=HELP)] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="The run's seed.")] = None,
-    concurrency: Annotated[int | None, typer.Option("--concurrency", metavar="N", help="Rollouts at a time.")] = None,
-    base_url: Annotated[str | None, typer.Option("--base-url", help="Address of an openai-compatible model.")] = None,
+    seed: Seed = None,
+    concurrency: Concurrency = None,
+    base_url: BaseUrl = None,
     exclude: Annotated[list[str] | None, typer.Option("--exclude-task", metavar="ID", help="Leave a task out.")] = None,
     unseal: Annotated[str | None, typer.Option("--unseal", metavar="REASON", help="Why cert is opened.")] = None,
-    config: Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A TOML file; flags win.")] = None,
-    workspace: Annotated[Path | None, typer.Option("--workspace", metavar="DIR", help="Holds .chase/.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    config: ConfigFile = None,
+    workspace: WorkspaceFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Score a harness: the mean within task, then across tasks. What the store has is not run again.
 

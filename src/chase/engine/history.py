@@ -27,6 +27,8 @@ from chase.harness.folder import parse_files, render_files
 from chase.harness.spec import Harness
 
 RECORD = "candidate.json"
+RELEASED = "released"
+"""The released benchmark's name among the variants of a tree."""
 Mark = Literal["stable success", "unstable", "stable failure"]
 
 

@@ -42,10 +42,6 @@ class Reading:
     """Opened documents in which it did not read on."""
     coverages: tuple[int, ...]
     """Of each search: how many documents matched it whole."""
-    last: str | None
-    """The document that it looked at last."""
-    calls: Mapping[str, int]
-    """Calls by tool."""
 
 
 @dataclass(slots=True)
@@ -55,13 +51,10 @@ class _State:
     windows: dict[str, int] = field(default_factory=dict)
     decisions: list[Decision] = field(default_factory=list)
     coverages: list[int] = field(default_factory=list)
-    calls: dict[str, int] = field(default_factory=dict)
     waiting: str | None = None
     """A document whose first window was just read: the next opening says whether it was read on."""
-    last: str | None = None
 
     def take_in(self, event: Mapping[str, Any]) -> None:
-        self.calls[event["tool"]] = self.calls.get(event["tool"], 0) + 1
         coverage = event.get("coverage")
         if coverage is not None:
             self.coverages.append(coverage)
@@ -96,7 +89,6 @@ class _State:
             self.seen[document] = replace(known, window=0, text=text)
             self.waiting = document
         self.windows[document] = self.windows.get(document, 0) + 1
-        self.last = document
 
 
 def read_trace(trace: Mapping[str, Any]) -> Reading:
@@ -115,8 +107,6 @@ def read_trace(trace: Mapping[str, Any]) -> Reading:
         opened=tuple(state.windows),
         unfinished=frozenset(document for document, windows in state.windows.items() if windows == 1),
         coverages=tuple(state.coverages),
-        last=state.last,
-        calls=state.calls,
     )
 
 

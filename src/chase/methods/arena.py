@@ -10,13 +10,11 @@ from chase.core.interfaces import Transformation
 from chase.core.keyed import sorted_by_key
 from chase.core.values import Json
 from chase.engine.evaluator import Cell, Evaluator
-from chase.engine.history import HistoryWriter
+from chase.engine.history import RELEASED, HistoryWriter
 from chase.harness.spec import Harness
 from chase.methods.selection import Standing
 from chase.stats.destruction import destruction, gain
 from chase.stats.estimates import PerTask, mean
-
-RELEASED = "released"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,11 +16,11 @@ from chase.core.interfaces import Benchmark, Challenger
 from chase.core.keyed import key_bits
 from chase.core.values import Json
 from chase.engine.evaluator import SEALED, Evaluator, unseal
-from chase.engine.history import HistoryWriter
+from chase.engine.history import RELEASED, HistoryWriter
 from chase.engine.runner import Pace, Progress, Runner
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
-from chase.methods.arena import RELEASED, Named, StoreArena, Variant, gain_destruction
+from chase.methods.arena import Named, StoreArena, Variant, gain_destruction
 from chase.methods.counterfactuals import described, discover, estimated, proposed
 from chase.methods.desks import ChallengerDesk, archive_note
 from chase.methods.evolution import Tell
@@ -174,13 +174,13 @@ class Audit:
 
     async def _confirm(self, found: Sequence[tuple[Screened, Estimate | None]], *, searched: bool) -> Audited:
         tasks = self.arena.tasks(CONFIRM)
+        self.tell("confirm", {"transformations": len(found), "tasks": len(tasks)})
         valid = [(s, e) for s, e in found if self._holds(s, tasks)]
         names = [f"c{place}" for place in range(1, len(valid) + 1)]
         variants = [
             Variant(name=name, transformation=proposed(s).transformation, told=False)
             for name, (s, _) in zip(names, valid, strict=True)
         ]
-        self.tell("confirm", {"transformations": len(variants), "tasks": len(tasks)})
         means = await self.arena.means([self.initial, self.harness], [self.released, *variants], CONFIRM)
         h, h0 = self.harness.name, self.initial.name
         gains: dict[str, PerTask] = {v.name: gain(means[h, v.name], means[h0, v.name]) for v in variants}

@@ -12,8 +12,9 @@ from chase.core.interfaces import Benchmark
 from chase.core.keyed import digest
 from chase.core.values import Json
 from chase.engine.evaluator import Evaluator, unseal
+from chase.engine.history import RELEASED
 from chase.engine.runner import Runner
-from chase.methods.arena import RELEASED, Named, StoreArena, Variant, gain_destruction
+from chase.methods.arena import Named, StoreArena, Variant, gain_destruction
 from chase.methods.evolution import Evolved
 from chase.stats.destruction import archive_summary, destruction, excess_estimate, gain
 from chase.stats.estimates import Estimate, estimate

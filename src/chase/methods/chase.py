@@ -22,7 +22,7 @@ from chase.methods.counterfactuals import (
     proposed,
 )
 from chase.methods.desks import ChallengerDesk, ProposerDesk, archive_note
-from chase.methods.evolution import Evolved, Round, Tell, choose, distinct
+from chase.methods.evolution import Evolved, Round, Tell, choose, conclude, distinct
 from chase.protocol.archive import Archive, views_digest
 from chase.protocol.kit import ProtocolKit
 
@@ -92,16 +92,14 @@ class Chase:
                 self._note(record, "confirmation", {"role": role, **_confirmation_json(confirmed, self.settings.eta)})
                 if confirmed.confirmed:
                     self._archive(t, found, confirmed)
-        means = await self.arena.means(distinct(line), self.variants, "evo")
-        final, selection = choose(distinct(line), means, self.variants, epsilon=self.settings.epsilon)
-        self.tell("final", selection)
-        return Evolved(
-            final=final,
-            harnesses=tuple(line),
+        return await conclude(
+            self.arena,
+            line,
+            self.variants,
+            epsilon=self.settings.epsilon,
             archive=self.archive,
-            variants=tuple(self.variants),
-            rounds=tuple(rounds),
-            selection=selection,
+            rounds=rounds,
+            tell=self.tell,
         )
 
     def _archive(self, t: int, found: Discovery, confirmed: Confirmation) -> None:

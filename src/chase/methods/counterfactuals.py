@@ -10,7 +10,8 @@ from typing import Any
 
 from chase.core.agents import Draft
 from chase.core.values import Json
-from chase.methods.arena import RELEASED, Arena, Named, Variant, gain_destruction
+from chase.engine.history import RELEASED
+from chase.methods.arena import Arena, Named, Variant, gain_destruction
 from chase.protocol.firewall import FirewallRecord
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.proposal import Proposal
@@ -69,7 +70,7 @@ async def discover(
     screened = screen_drafts(kit, drafts, archived=archived, discovery=tasks)
     evaluated: list[tuple[Screened, PerTask]] = []
     for chosen in preselect(screened, count):
-        evaluated.append((chosen, await _destruction(arena, pair, chosen, role)))
+        evaluated.append((chosen, await _destruction(arena, kit, pair, chosen, role)))
     if not evaluated:
         return Discovery(screened=screened, evaluated=(), frozen=None, destruction=None)
     best, delta = max(evaluated, key=lambda found: mean(found[1]))
@@ -77,7 +78,7 @@ async def discover(
         full = mean(delta)
         for size in range(1, min(best.operators, MOST_REDUCED + 1)):
             smaller = [
-                (part, await _destruction(arena, pair, part, role))
+                (part, await _destruction(arena, kit, pair, part, role))
                 for part in _parts(kit, best, size, evaluated, archived)
             ]
             evaluated += smaller
@@ -113,20 +114,16 @@ def _parts(
                 yield screened
 
 
-async def _destruction(arena: Arena, pair: tuple[Named, Named], screened: Screened, role: str) -> PerTask:
-    return await destruction_of(arena, pair, proposed(screened).transformation, role)
-
-
-async def destruction_of(arena: Arena, pair: tuple[Named, Named], transformation: Any, role: str) -> PerTask:
+async def _destruction(
+    arena: Arena, kit: ProtocolKit, pair: tuple[Named, Named], screened: Screened, role: str
+) -> PerTask:
     """`Δ̂_b(H; H_0)` task by task, both harnesses under `B_rel` and `B_b`."""
     harness, initial = pair
-    variants = [_released(transformation), Variant(name=transformation.hash, transformation=transformation, told=False)]
-    means = await arena.means(pair, variants, role)
-    return gain_destruction(means, harness.name, initial.name, transformation.hash)
-
-
-def _released(transformation: Any) -> Variant:
-    return Variant(name=RELEASED, transformation=type(transformation)())
+    transformation = proposed(screened).transformation
+    released = Variant(name=RELEASED, transformation=kit.identity)
+    on_trial = Variant(name=transformation.hash, transformation=transformation, told=False)
+    means = await arena.means(pair, [released, on_trial], role)
+    return gain_destruction(means, harness.name, initial.name, on_trial.name)
 
 
 async def confirm(
@@ -141,7 +138,7 @@ async def confirm(
 ) -> Confirmation:
     """The seven checks on the confirmation tasks, then `Δ̂` there; confirmed if valid and `Δ̂ ≥ η`."""
     record = kit.examine(proposed(frozen), tasks)
-    delta = await _destruction(arena, pair, frozen, role)
+    delta = await _destruction(arena, kit, pair, frozen, role)
     return Confirmation(estimate=estimate(delta), confirmed=record.valid and reaches(mean(delta), eta), firewall=record)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from chase.core.values import Json
-from chase.methods.arena import Means, Named, Variant, standing
+from chase.methods.arena import Arena, Means, Named, Variant, standing
 from chase.methods.selection import Standing, select
 from chase.protocol.archive import Archive
 
@@ -48,6 +48,30 @@ def choose(
     chosen = next(named for named in pool if named.name == best.name)
     table = [_json(s, epsilon) for s in standings]
     return chosen, {"pool": table, "selected": chosen.name, "hash": chosen.harness.hash}
+
+
+async def conclude(
+    arena: Arena,
+    line: Sequence[Named],
+    variants: Sequence[Variant],
+    *,
+    epsilon: str | None,
+    archive: Archive,
+    rounds: Sequence[Round],
+    tell: Tell,
+) -> Evolved:
+    """The final selection over `H_0 … H_T` under the whole archive."""
+    pool = distinct(line)
+    final, selection = choose(pool, await arena.means(pool, variants, "evo"), variants, epsilon=epsilon)
+    tell("final", selection)
+    return Evolved(
+        final=final,
+        harnesses=tuple(line),
+        archive=archive,
+        variants=tuple(variants),
+        rounds=tuple(rounds),
+        selection=selection,
+    )
 
 
 def _json(found: Standing, epsilon: str | None) -> dict[str, Json]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from chase.methods.arena import Arena, Named, Variant
 from chase.methods.desks import ProposerDesk
-from chase.methods.evolution import Evolved, Round, Tell, choose, distinct
+from chase.methods.evolution import Evolved, Round, Tell, choose, conclude, distinct
 from chase.protocol.archive import Archive
 
 
@@ -40,14 +40,6 @@ class MetaHarness:
             self.tell("selection", selection)
             rounds.append({"round": t, "selection": selection})
             line.append(chosen)
-        means = await self.arena.means(distinct(line), self.variants, "evo")
-        final, selection = choose(distinct(line), means, self.variants, epsilon=None)
-        self.tell("final", selection)
-        return Evolved(
-            final=final,
-            harnesses=tuple(line),
-            archive=self.archive,
-            variants=tuple(self.variants),
-            rounds=tuple(rounds),
-            selection=selection,
+        return await conclude(
+            self.arena, line, self.variants, epsilon=None, archive=self.archive, rounds=rounds, tell=self.tell
         )

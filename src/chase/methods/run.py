@@ -16,14 +16,14 @@ from chase.core.interfaces import Benchmark, Challenger, Proposer
 from chase.core.keyed import digest
 from chase.core.values import Json
 from chase.engine.evaluator import SEALED, Evaluator
-from chase.engine.history import HistoryWriter
+from chase.engine.history import RELEASED, HistoryWriter
 from chase.engine.rollout import Job
 from chase.engine.runner import Pace, Progress, Runner, Scored
 from chase.engine.sandbox import Sandbox, check_control
 from chase.harness.folder import render_files
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness
-from chase.methods.arena import RELEASED, Named, StoreArena, Variant
+from chase.methods.arena import Named, StoreArena, Variant
 from chase.methods.certification import Certified, certify
 from chase.methods.chase import Chase, Settings
 from chase.methods.desks import ChallengerDesk, ProposerDesk

@@ -78,7 +78,7 @@ class ProtocolKit:
 
     def _released(self, task: str) -> Mapping[str, Shown]:
         if task not in self._shown:
-            shown = self.shown(task, self.parse(self._identity).transformation)
+            shown = self.shown(task, self.identity)
             self._shown[task] = {document.id: document for document in shown}
         return self._shown[task]
 
@@ -90,9 +90,10 @@ class ProtocolKit:
         changes[WINDOW] = _moved(before, after)
         return {name: change for name, change in changes.items() if change > LEAST}
 
-    @property
-    def _identity(self) -> Mapping[str, Json]:
-        return {"benchmark": self.base, "operators": []}
+    @cached_property
+    def identity(self) -> Transformation[Any]:
+        """The transformation that changes nothing: its counterfactual is the released benchmark."""
+        return self.parse({"benchmark": self.base, "operators": []}).transformation
 
 
 def _change(observable: Observable, before: Mapping[str, Shown], after: Mapping[str, Shown]) -> float:

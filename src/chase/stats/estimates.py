@@ -56,6 +56,16 @@ def mean(per_task: PerTask) -> Fraction:
     return sum(per_task.values(), Fraction(0)) / len(per_task)
 
 
+def z_score(differences: Sequence[float], *, least: int = 4) -> float:
+    """The mean in standard errors; 0 where there are fewer than `least` or all are the same: nothing can be said."""
+    n = len(differences)
+    if n < least:
+        return 0.0
+    average = sum(differences) / n
+    variance = sum((d - average) ** 2 for d in differences) / (n - 1)
+    return average / math.sqrt(variance / n) if variance else 0.0
+
+
 def estimate(per_task: PerTask, *, level: float = 0.95) -> Estimate:
     """The mean over tasks, with a normal interval from the spread between tasks."""
     value = mean(per_task)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from chase.core.observables import OBSERVABLES
 from chase.core.values import Shown
 from chase.engine.reading import Reading, ranks
+from chase.stats.estimates import z_score
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,11 +63,7 @@ def _lead(name: str, readings: Sequence[Reading]) -> float:
         left = [rank for document, rank in place.items() if document not in reading.opened]
         if opened and left:
             differences.append(sum(opened) / len(opened) - sum(left) / len(left))
-    if len(differences) < 4:
-        return 0.0
-    mean = sum(differences) / len(differences)
-    variance = sum((d - mean) ** 2 for d in differences) / (len(differences) - 1)
-    return mean / math.sqrt(variance / len(differences)) if variance else 0.0
+    return z_score(differences)
 
 
 def _bounds(documents: Sequence[Shown]) -> dict[str, tuple[float, float]]:

@@ -115,11 +115,6 @@ def _templates(name: str, entry: Mapping[str, Any]) -> Iterator[Edit]:
                 yield _edit(name, entry, name=f"{name}-{left}-{right}".rstrip("-"), value=[template])
 
 
-def apply_all(harness: Harness, edits: Iterable[Edit]) -> Harness:
-    """The harness with the edits; those that do not fit together with earlier ones are left out."""
-    return combine(harness, edits)[0]
-
-
 def combine(harness: Harness, edits: Iterable[Edit]) -> tuple[Harness, list[Edit]]:
     """The harness with the compatible edits, and which those are."""
     kept: list[Edit] = []

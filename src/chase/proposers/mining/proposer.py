@@ -15,13 +15,11 @@ from chase.core.agents import Candidate, CandidateTrack, ProposerContext
 from chase.core.errors import choose
 from chase.core.keyed import uniform
 from chase.core.values import Json
-from chase.engine.history import History
+from chase.engine.history import RELEASED, History
 from chase.engine.reading import read_trace
 from chase.harness.folder import render_files
 from chase.proposers.mining.diagnosis import Diagnosis, diagnose
 from chase.proposers.mining.edits import Edit, combine, every_edit, from_json, vocabulary
-
-RELEASED = "released"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

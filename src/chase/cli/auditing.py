@@ -191,7 +191,7 @@ def _say(kind: str, details: Mapping[str, Json]) -> None:
             typer.echo(printable(f"  round {details['round']}: {what}: {found}"), err=True)
     elif kind == "confirm":
         typer.echo(
-            f"confirming {details['transformations']} on {details['tasks']} fresh tasks: the firewall checks there too, "
+            f"confirming {details['transformations']} on {details['tasks']} fresh tasks: first the firewall there, "
             "then both harnesses are run",
             err=True,
         )

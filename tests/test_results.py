@@ -1,13 +1,16 @@
-"""docs/results.md says what the committed results say."""
+"""docs/results.md and docs/faults.md say what the committed results say."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from studies.report import TABLES
+from studies.reader_scores import RESULTS
+from studies.report import FAULTS, TABLES
 
-PAGE = (Path(__file__).parents[1] / "docs" / "results.md").read_text()
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = (DOCS / "results.md").read_text()
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -15,3 +18,11 @@ def test_every_line_of_a_study_stands_on_the_page(name: str) -> None:
     lines = list(TABLES[name]())
     assert len(lines) > 3
     assert [line for line in lines if line not in PAGE.splitlines()] == []
+
+
+def test_every_line_of_the_study_of_faults_stands_on_its_page_and_nothing_was_lost() -> None:
+    lines = list(FAULTS["faults"]())
+    assert len(lines) > 14
+    assert [line for line in lines if line not in (DOCS / "faults.md").read_text().splitlines()] == []
+    rows = json.loads((RESULTS / "faults.json").read_text())["rows"]
+    assert all(row["same"] == row["rollouts"] and not row["lost"] and not row["doubled"] for row in rows)

@@ -130,7 +130,8 @@ def test_a_second_run_of_the_same_config_gets_a_number_and_pays_nothing(
     second = chase.json(*evolve(*OPEN))
     assert second["run"] == f"{done['run']}-2"
     assert (second["executed"], second["reused"]) == (0, done["executed"])
-    changing = {"run": "", "executed": 0, "reused": 0}
+    changing = {"run": "", "executed": 0, "reused": 0, "tokens": {}}
+    assert second["tokens"]["optimisation"]["total"] == done["tokens"]["optimisation"]["total"]
     assert lasting({**second, **changing}) == lasting({**done, **changing})
     assert [run.id for run in runs(tmp_path)] == [done["run"], second["run"]]
 

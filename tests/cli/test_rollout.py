@@ -183,6 +183,7 @@ def bad(**changes: object) -> tuple[object, ...]:
         ({"rollouts": 0}, "rollouts=0", "must be a whole number from 1 to 1000"),
         ({"seed": -1}, "seed=-1", "must be a whole number from 0"),
         ({"concurrency": 0}, "concurrency=0", "must be a whole number from 1"),
+        ({"patience": -1}, "patience=-1", "must be a number of seconds, 0 or more"),
         ({"exclude_task": "nobody"}, "unknown task 'nobody'", "chase bench show"),
         ({"harness": "h7"}, "h7", "chase harness init"),
         ({"rollouts": "many"}, "'--rollouts': Input should be a valid integer", "`chase COMMAND --help` say"),
@@ -305,7 +306,7 @@ def test_after_an_outage_the_same_command_runs_only_what_is_missing(chase: Comma
         return Fault(status=503) if down and bad_question in str(request["messages"]) else None
 
     with serving(script, fault) as server:
-        command = remote(endpoint_config(server.url), "--concurrency", 1)
+        command = remote(endpoint_config(server.url), "--concurrency", 1, "--patience", 0)
         paused = chase(*command)
         assert paused.code == 7
         assert "HTTP 503" in paused.sentence

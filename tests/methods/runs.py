@@ -11,7 +11,7 @@ from typing import Any
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.challengers.mining import MiningChallenger
-from chase.core.agents import Candidate, ChallengerContext, Draft, ProposerContext
+from chase.core.agents import AnswersOnce, Candidate, ChallengerContext, Draft, ProposerContext
 from chase.core.interfaces import Challenger, Proposer
 from chase.core.values import Json
 from chase.engine.runner import Progress
@@ -19,6 +19,7 @@ from chase.engine.sandbox import Sandbox
 from chase.harness.spec import initial_harness
 from chase.methods.chase import Settings
 from chase.methods.run import Method, Plan, Run
+from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
 from chase.proposers.mining import MiningProposer
@@ -46,7 +47,7 @@ def few_tasks(ledger: SynLedger) -> FewTasks:
 
 
 @dataclass
-class SpyingProposer:
+class SpyingProposer(AnswersOnce):
     """Does as the one it stands for and keeps what it was given."""
 
     real: Proposer = field(default_factory=MiningProposer)
@@ -59,7 +60,7 @@ class SpyingProposer:
 
 
 @dataclass
-class SpyingChallenger:
+class SpyingChallenger(AnswersOnce):
     real: Challenger = field(default_factory=MiningChallenger)
     contexts: list[ChallengerContext] = field(default_factory=list)
     name: str = "spy"
@@ -108,12 +109,18 @@ class Told:
 
 @asynccontextmanager
 async def running(
-    made: Plan, folder: Path, *, run: str = "run-1", told: Told | None = None, progress: Progress | None = None
+    made: Plan,
+    folder: Path,
+    *,
+    run: str = "run-1",
+    told: Told | None = None,
+    progress: Progress | None = None,
+    model: ChatModel | None = None,
 ) -> AsyncIterator[Run]:
     """The plan as a run in a workspace, with the simulated reader."""
     with Store.open(Workspace(folder), write=True) as store:
         if not any(known.id == run for known in store.runs()):
             store.create_run(run, {})
         async with Sandbox(max_sessions=4) as sandbox:
-            model = connect(ModelConfig(name="sim:reader"))
-            yield Run(made, run=run, store=store, model=model, sandbox=sandbox, tell=told or Told(), progress=progress)
+            asked = model or connect(ModelConfig(name="sim:reader"))
+            yield Run(made, run=run, store=store, model=asked, sandbox=sandbox, tell=told or Told(), progress=progress)

@@ -20,7 +20,7 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.benchmarks.syn_ledger.generator import GeneratedTask
 from chase.benchmarks.syn_ledger.manifest import Manifest
-from chase.core.agents import DOCUMENT_EDITS, Candidate, ChallengerContext, Draft, ProposerContext
+from chase.core.agents import DOCUMENT_EDITS, AnswersOnce, Candidate, ChallengerContext, Draft, ProposerContext
 from chase.core.errors import UserError
 from chase.core.interfaces import Environment, Transformation
 from chase.core.values import Json
@@ -110,7 +110,7 @@ class Spied:
 
 
 @dataclass
-class OtherMethod:
+class OtherMethod(AnswersOnce):
     """A plain optimiser's Proposer whose harness nobody else may see."""
 
     name: str = "other"
@@ -293,7 +293,7 @@ def test_all_is_committed_before_the_first_certification_rollout(run: Spied) -> 
 
 
 @dataclass
-class Hostile:
+class Hostile(AnswersOnce):
     """A Proposer that answers with what it is given, after doing something."""
 
     answers: Sequence[Any]
@@ -306,7 +306,7 @@ class Hostile:
 
 
 @dataclass
-class HostileChallenger:
+class HostileChallenger(AnswersOnce):
     answers: Sequence[Any]
     name: str = "hostile"
 
@@ -399,7 +399,7 @@ async def test_each_candidate_has_a_place_of_its_own_and_there_are_three(
     async with running(made, tmp_path) as run:
         evolved = await run.evolve()
     selection = evolved.rounds[0]["selection"]
-    assert [row["harness"] for row in selection["pool"]] == ["H0", "r1-guidance", "r1-3", "r1-4"]
+    assert [row["harness"] for row in selection["pool"]] == ["H0", "r1-guidance", "r1-1", "r1-2"]
     assert selection["refused"] == [
         "r1-guidance: a second candidate of this track",
         "r1-5: a round has 3 candidates",

@@ -8,7 +8,7 @@ in for the paper's: `re-encode` for the table context, `shift` for the passage b
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -126,7 +126,7 @@ class ChallengingDesk:
     tree: Tree = field(default_factory=Tree)
     asked: list[tuple[int, str]] = field(default_factory=list)
 
-    async def drafts(self, round: int, current: Named, initial: Named) -> list[Draft]:
+    async def drafts(self, round: int, current: Named, initial: Named, archived: Collection[str] = ()) -> list[Draft]:
         self.asked.append((round, current.name))
         return self.drafts_of[round]
 

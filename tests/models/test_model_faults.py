@@ -70,6 +70,7 @@ CASES = [
     (Fault(status=403, body=error_body("forbidden")), AuthenticationFailed, None),
     (Fault(status=404, body=error_body("no such model")), ModelNotFound, None),
     (Fault(status=400, body=TOO_LONG), ContextTooLong, None),
+    (Fault(status=413, body=error_body("request body too large")), ContextTooLong, None),
     (Fault(reset=True), ConnectionLost, True),
     (Fault(cut=True), ConnectionLost, True),
 ]

@@ -191,7 +191,7 @@ def test_content_in_pieces_is_joined() -> None:
         b'{"choices": []}',
         b'{"choices": [1]}',
         b'{"choices": [{"message": null}]}',
-        b'{"choices": [{"message": {"tool_calls": [{"function": {}}]}}]}',
+        b'{"choices": [{"message": {"tool_calls": [{"function": null}]}}]}',
         b'{"choices": [{"message": {"tool_calls": ["x"]}}]}',
         b'{"choices": [{"message": {"tool_calls": 5}}]}',
         b'{"error": {"message": "no"}}',
@@ -200,3 +200,10 @@ def test_content_in_pieces_is_joined() -> None:
 def test_what_is_no_completion_is_never_an_answer(body: bytes) -> None:
     with pytest.raises(NotACompletion):
         DECODER.decode(body, turn=1)
+
+
+@pytest.mark.parametrize("function", [b"{}", b'{"name": null}', b'{"name": 5, "arguments": "{}"}'])
+def test_a_call_of_nothing_is_the_models_mistake_and_not_the_servers(function: bytes) -> None:
+    body = b'{"choices": [{"message": {"tool_calls": [{"function": ' + function + b"}]}}]}"
+    [call] = DECODER.decode(body, turn=1).tool_calls
+    assert call.tool_name == ""

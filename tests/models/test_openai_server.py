@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
+import time
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -84,3 +86,37 @@ def test_it_runs_as_a_program() -> None:
                 assert json.loads(response.read())["choices"][0]["message"]["content"] == "42"
         finally:
             program.terminate()
+
+
+async def test_a_script_may_wait_and_a_body_may_be_long() -> None:
+    async def script(request: dict[str, Any], attempt: int) -> dict[str, Any]:
+        await asyncio.sleep(0)
+        return text_reply(str(len(request["messages"][0]["content"])))
+
+    long = {"messages": [{"role": "user", "content": "x" * (1 << 21)}]}
+    async with OpenAIServer(script) as server:
+        status, body = await post(server.url, long)
+    assert (status, json.loads(body)["choices"][0]["message"]["content"]) == (200, str(1 << 21))
+
+
+async def test_it_says_what_was_in_flight_since_it_was_last_asked() -> None:
+    async with (
+        OpenAIServer(lambda request, attempt: text_reply("x"), latency=0.05, watch=True) as server,
+        aiohttp.ClientSession() as session,
+    ):
+        await asyncio.gather(*(post(server.url) for _ in range(3)))
+        async with session.get(f"{server.url}/in-flight") as response:
+            moments = await response.json()
+        async with session.get(f"{server.url}/in-flight") as response:
+            assert await response.json() == []
+    assert [count for _, count in moments] == [1, 2, 3, 2, 1, 0]
+    assert moments == sorted(moments, key=lambda moment: moment[0])
+
+
+async def test_a_fault_can_keep_silent_for_a_while() -> None:
+    fault = Fault(stall_seconds=0.1, status=503)
+    async with OpenAIServer(lambda request, attempt: text_reply("x"), fault=lambda request, attempt: fault) as server:
+        started = time.monotonic()
+        status, _ = await post(server.url)
+    assert status == 503
+    assert time.monotonic() - started >= 0.1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from store_samples import sample_key, sample_ledger, sample_rollout
 
@@ -43,6 +45,19 @@ def test_known_costs_are_summed_by_run_method_and_role(workspace: Workspace) -> 
         assert evo.usage.wall_seconds == 0.5
         assert sums["run-1", "chase", "conf1"].usage.cost_usd == 0.0
         assert [s.run for s in store.spend("run-2")] == ["run-2"]
+
+
+def test_requests_of_agents_are_summed_apart_with_what_is_known_of_their_cost(workspace: Workspace) -> None:
+    rollout = sample_rollout(0)
+    asked = replace(sample_ledger(rollout, 0.5)[0], role="propose", purpose="propose", episode="run-1/propose/1")
+    with Store.open(workspace, write=True) as store:
+        store.record_sync(rollout, sample_ledger(rollout, 0.25), use=CHASE)
+        store.record_requests_sync([asked, replace(asked, cost_usd=None)])
+        sums = {spend.purpose: spend for spend in store.spend("run-1")}
+    assert (sums["propose"].episodes, sums["propose"].usage.requests) == (1, 2)
+    assert (sums["propose"].usage.cost_usd, sums["propose"].priced_usd) == (None, 0.5)
+    assert sums["propose"].unpriced_requests == 1
+    assert sums["rollout"].priced_usd == sums["rollout"].usage.cost_usd == 0.25
 
 
 async def test_a_reused_rollout_is_an_episode_of_the_method_at_no_spend(workspace: Workspace) -> None:

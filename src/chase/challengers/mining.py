@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from chase.core.agents import ChallengerContext, Draft, OperatorEffect
+from chase.core.agents import AnswersOnce, ChallengerContext, Draft, EpisodeBounds, OperatorEffect
 from chase.core.keyed import key_bits, uniform
 from chase.core.observables import OBSERVABLES
 from chase.engine.history import RELEASED, History
@@ -40,8 +40,10 @@ class Suspect:
         return "high" if self.z > 0 else "low"
 
 
-class MiningChallenger:
+class MiningChallenger(AnswersOnce):
     """Deterministic in the history and the seed. `use_diff` off: it looks at behaviour alone."""
+
+    bounds = EpisodeBounds(operators=MOST_SUSPECTS)
 
     def __init__(self, *, use_diff: bool = True) -> None:
         self.use_diff = use_diff

@@ -8,17 +8,33 @@ from typing import Annotated, Any
 import typer
 
 from chase.cli.options import (
+    AllowNetwork,
     AsJson,
     BaseUrl,
     BenchmarkName,
+    BudgetTokens,
+    BudgetUsd,
+    Challenger,
+    ChallengerCommand,
+    ChallengerModel,
     Concurrency,
     ConfigFile,
+    DryRun,
+    HistoryTokens,
     ModelName,
     NoDiff,
     NoReduce,
+    PassEnv,
+    Patience,
+    Preset,
+    PriceOf,
+    Readable,
     Seed,
+    SplitSizes,
+    Unconfined,
     WorkspaceFolder,
 )
+from chase.cli.presets import AUDIT, with_preset
 from chase.cli.settings import load_config, resolve
 
 DEFAULTS: dict[str, Any] = {
@@ -31,10 +47,23 @@ DEFAULTS: dict[str, Any] = {
     "confirm_size": None,
     "rollouts": None,
     "level": 0.95,
+    "challenger": None,
+    "challenger_model": None,
+    "challenger_command": None,
+    "history_tokens": 200_000,
+    "split_sizes": None,
+    "allow_network": False,
+    "unconfined": False,
+    "pass_env": None,
+    "readable": None,
     "no_reduce": False,
     "no_diff": False,
     "seed": 0,
+    "budget_usd": None,
+    "budget_tokens": None,
+    "price": None,
     "concurrency": 64,
+    "patience": 600.0,
     "base_url": None,
 }
 
@@ -63,8 +92,23 @@ def audit(
     ] = None,
     no_diff: NoDiff = None,
     no_reduce: NoReduce = None,
+    challenger: Challenger = None,
+    challenger_model: ChallengerModel = None,
+    challenger_command: ChallengerCommand = None,
+    history_tokens: HistoryTokens = None,
+    split_sizes: SplitSizes = None,
+    preset: Preset = None,
+    allow_network: AllowNetwork = None,
+    unconfined: Unconfined = None,
+    pass_env: PassEnv = None,
+    readable: Readable = None,
     seed: Seed = None,
+    budget_usd: BudgetUsd = None,
+    budget_tokens: BudgetTokens = None,
+    price: PriceOf = None,
+    dry_run: DryRun = False,
     concurrency: Concurrency = None,
+    patience: Patience = None,
     base_url: BaseUrl = None,
     config: ConfigFile = None,
     workspace: WorkspaceFolder = None,
@@ -73,9 +117,11 @@ def audit(
     """Search for valid changes of the protocol that destroy a harness's gain, confirm them on fresh tasks, and judge.
 
     Searches on evo and disc, confirms on all other unsealed tasks. The same command again goes on where it stopped.
-    Ends with 5 if the gain is not supported, with 0 for every other verdict.
+    Ends with 5 if the gain is not supported, with 0 for every other verdict, with 4 if its budget is
+    reached: then the same command with a higher one goes on.
 
-    JSON: `verdict, reason, tasks_needed, g_rel, gamma, g_min, confirmed[], not_confirmed[], tried[]`.
+    JSON: `verdict, reason, tasks_needed, g_rel, gamma, g_min, confirmed[], not_confirmed[], tried[],
+    tokens {optimisation, certification}`; with --dry-run `per_rollout, rollouts[], agents[], total` (chase.forecast/1).
     """
     flags = {
         "benchmark": benchmark,
@@ -87,14 +133,28 @@ def audit(
         "confirm_size": confirm_size,
         "rollouts": rollouts,
         "level": level,
+        "challenger": challenger,
+        "challenger_model": challenger_model,
+        "challenger_command": challenger_command,
+        "history_tokens": history_tokens,
+        "split_sizes": split_sizes,
+        "preset": preset,
+        "allow_network": allow_network,
+        "unconfined": unconfined,
+        "pass_env": pass_env,
+        "readable": readable,
         "no_reduce": no_reduce,
         "no_diff": no_diff,
         "seed": seed,
+        "budget_usd": budget_usd,
+        "budget_tokens": budget_tokens,
+        "price": price,
         "concurrency": concurrency,
+        "patience": patience,
         "base_url": base_url,
     }
-    file = load_config(config, frozenset(DEFAULTS))
-    settings = resolve(file, flags, DEFAULTS)
+    file = load_config(config, frozenset(DEFAULTS) | {"preset"})
+    settings = resolve(file, flags, with_preset(DEFAULTS, AUDIT, preset or file.get("preset")))
     from chase.cli.auditing import Wishes, run_audit
 
     wishes = Wishes(
@@ -102,5 +162,6 @@ def audit(
         use_cert=use_cert,
         workspace=workspace,
         as_json=as_json,
+        dry_run=dry_run,
     )
     run_audit(settings, file, wishes)

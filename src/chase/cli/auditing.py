@@ -14,15 +14,20 @@ import typer
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.firewall import ledger_example, ledger_kit, parse_ledger_proposal
-from chase.challengers.mining import MiningChallenger
+from chase.cli.agents import Models, make_challenger
+from chase.cli.budget import begin, given_price, make_meter, paused
 from chase.cli.examples import print_example
+from chase.cli.forecasting import show_forecast
 from chase.cli.harness import checked_hooks
+from chase.cli.narration import agent_words
 from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, printable
 from chase.cli.progress import RolloutProgress
-from chase.cli.settings import boolean, integer, locate, model_config, require, text
+from chase.cli.settings import boolean, integer, locate, require, seconds, split_sizes, text
+from chase.cli.tokens import token_lines
 from chase.core.agents import Draft
-from chase.core.errors import ChaseError, UserError
+from chase.core.errors import BudgetExhausted, ChaseError, UserError
+from chase.core.interfaces import Challenger
 from chase.core.keyed import digest
 from chase.core.values import Json
 from chase.engine.runner import RunPaused
@@ -30,10 +35,11 @@ from chase.engine.sandbox import Sandbox
 from chase.harness.folder import load_harness
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness, initial_harness
+from chase.methods.accounting import accounts, stages
 from chase.methods.audit import Audited, AuditPlan, AuditSettings, audit_harness
+from chase.methods.forecast import forecast_audit
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
-from chase.models.connect import connect
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.screening import screen_draft
 from chase.store.store import Store
@@ -53,17 +59,29 @@ class Wishes:
     use_cert: str | None
     workspace: Path | None
     as_json: bool
+    dry_run: bool = False
 
 
 def run_audit(settings: dict[str, Any], file: Mapping[str, Any], wishes: Wishes) -> None:
     """Audit what the settings name and print the report."""
     require(settings, "model", "harness")
+    name = text(settings, "model")
+    models = Models(
+        file, settings["base_url"], patience_seconds=seconds(settings, "patience"), meter=make_meter(settings),
+        prices={name: given_price(settings)},
+    )  # fmt: skip
+    model = models.get(name).config
+    challenger = make_challenger(settings, models)
     benchmark = open_benchmark(text(settings, "benchmark"))
-    plan = _plan(settings, benchmark, wishes)
-    model = model_config(text(settings, "model"), file, base_url=settings["base_url"])
+    benchmark = benchmark.fewer(split_sizes(settings["split_sizes"], benchmark.roles))
+    plan = _plan(settings, benchmark, challenger, wishes)
+    if wishes.dry_run:
+        place = locate(wishes.workspace)
+        show_forecast(forecast_audit(plan), plan, models, settings, place, wishes.as_json)
+        return
     started = time.monotonic()
     concurrency = integer(settings, "concurrency", low=1, high=4096)
-    run, audited, counts = asyncio.run(_audit(plan, model, concurrency, wishes))
+    run, audited, counts = asyncio.run(_audit(plan, models, model, concurrency, wishes))
     payload = {
         "run": run,
         "benchmark": benchmark.name,
@@ -82,11 +100,13 @@ def run_audit(settings: dict[str, Any], file: Mapping[str, Any], wishes: Wishes)
     else:
         print_audit(payload, benchmark)
         typer.echo(f"Run {run}, {payload['episodes']} rollouts, {payload['wall_seconds']:.1f} s")
+        for line in token_lines(payload["tokens"]):
+            typer.echo(line)
     if audited.verdict.word == "not supported":
         raise GainNotSupported(f"the gain of {settings['harness']} is not supported: {audited.verdict.reason}.")
 
 
-def _plan(settings: dict[str, Any], benchmark: SynLedger, wishes: Wishes) -> AuditPlan:
+def _plan(settings: dict[str, Any], benchmark: SynLedger, challenger: Challenger, wishes: Wishes) -> AuditPlan:
     level = settings["level"]
     if isinstance(level, bool) or not isinstance(level, float) or not 0.5 <= level < 1:
         raise UserError(f"level={level} must be a number from 0.5 to below 1.")
@@ -103,7 +123,7 @@ def _plan(settings: dict[str, Any], benchmark: SynLedger, wishes: Wishes) -> Aud
         kit=kit,
         baseline=_load(settings, "baseline", benchmark) or initial_harness(benchmark.name),
         harness=_load(settings, "harness", benchmark) or initial_harness(benchmark.name),
-        challenger=MiningChallenger(use_diff=not boolean(settings, "no_diff")),
+        challenger=challenger,
         settings=AuditSettings(
             rounds=integer(settings, "rounds", low=1, high=20),
             proposals=integer(settings, "proposals", low=1, high=64),
@@ -148,22 +168,31 @@ def _draft(path: Path, kit: ProtocolKit) -> Draft:
 
 
 async def _audit(
-    plan: AuditPlan, config: ModelConfig, concurrency: int, wishes: Wishes
+    plan: AuditPlan, models: Models, config: ModelConfig, concurrency: int, wishes: Wishes
 ) -> tuple[str, Audited, dict[str, Json]]:
-    async with connect(config) as model:
+    model = models.get(config.name)
+    async with models.opened():
         described = plan.describe(model.fingerprint)
         run = f"audit-{digest(described)[:12]}"
         with Store.open(locate(wishes.workspace), write=True) as store:
             if all(known.id != run for known in store.runs()):
                 store.create_run(run, described)
+            begin(models.meter, store, run)
             store.set_run_status(run, "running")
             try:
                 audited = await _run(plan, run, store, model, concurrency)
             except RunPaused:
                 store.set_run_status(run, "paused")
                 raise
+            except BudgetExhausted as reached:
+                store.set_run_status(run, "paused")
+                raise paused(reached, models.meter, None) from None
             store.set_run_status(run, "finished")
-            counts = {"episodes": sum(c.episodes for c in store.episodes(run))}
+            episodes = store.episodes(run)
+            counts = {
+                "episodes": sum(c.episodes for c in episodes),
+                "tokens": stages(accounts(episodes, store.spend(run))),
+            }
     return run, audited, counts
 
 
@@ -189,6 +218,9 @@ def _say(kind: str, details: Mapping[str, Json]) -> None:
             delta = tried["destruction"]
             found = f"gain destruction {_percent(delta)}" if delta else tried["verdict"]
             typer.echo(printable(f"  round {details['round']}: {what}: {found}"), err=True)
+    elif kind == "agent":
+        for line in agent_words(details):
+            typer.echo(printable(line), err=True)
     elif kind == "confirm":
         typer.echo(
             f"confirming {details['transformations']} on {details['tasks']} fresh tasks: first the firewall there, "

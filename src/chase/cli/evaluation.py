@@ -16,8 +16,8 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.cli.harness import checked_hooks
 from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, printable
-from chase.cli.progress import RolloutProgress
-from chase.cli.settings import integer, locate, model_config, require, text
+from chase.cli.progress import RolloutProgress, say_aside
+from chase.cli.settings import integer, locate, model_config, require, seconds, text
 from chase.cli.variants import resolve_variant
 from chase.core.errors import UserError, choose
 from chase.core.interfaces import Transformation
@@ -31,7 +31,7 @@ from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
-from chase.models.connect import connect
+from chase.models.connect import connect, make_pacer
 from chase.stats.estimates import estimate, within_task_means
 from chase.store.records import Use
 from chase.store.store import Store
@@ -51,6 +51,7 @@ class Evaluation:
     rollouts: int
     seed: int
     concurrency: int
+    patience_seconds: float
 
     def jobs(self) -> list[Job]:
         return [
@@ -142,6 +143,7 @@ def _evaluation(settings: dict[str, Any], file: dict[str, Any], exclude: list[st
         rollouts=integer(settings, "rollouts", low=1, high=1000),
         seed=integer(settings, "seed", low=0, high=2**31 - 1),
         concurrency=integer(settings, "concurrency", low=1, high=4096),
+        patience_seconds=seconds(settings, "patience"),
     )
 
 
@@ -160,7 +162,8 @@ def _open_run(store: Store, config: dict[str, Any], unseal: str | None) -> str:
 async def _evaluate(evaluation: Evaluation, wishes: Wishes) -> tuple[dict[str, Any], list[Scored]]:
     """What was evaluated, with its run, and the results."""
     # The model first: without its key no run is begun and no seal is opened.
-    async with connect(evaluation.model) as model:
+    pacer = make_pacer(evaluation.model, patience_seconds=evaluation.patience_seconds, on_outage=say_aside)
+    async with connect(evaluation.model, pacer=pacer) as model:
         config = {**evaluation.describe(model.fingerprint), "excluded": sorted(wishes.exclude)}
         with Store.open(locate(wishes.workspace), write=True) as store:
             run = _open_run(store, config, wishes.unseal)

@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.firewall import ledger_kit
-from chase.challengers.mining import MiningChallenger
+from chase.cli.agents import Models, make_challenger, make_proposer
+from chase.cli.budget import BUDGET, begin, given_price, make_meter, paused
 from chase.cli.evolve import DEFAULTS
+from chase.cli.forecasting import show_forecast
 from chase.cli.harness import checked_hooks
 from chase.cli.narration import Narrator, print_certification, print_evolution
 from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json
+from chase.cli.presets import EVOLVE, with_preset
 from chase.cli.progress import RolloutProgress
 from chase.cli.run_folder import (
     INITIAL,
@@ -34,14 +37,15 @@ from chase.cli.settings import (
     decimal,
     integer,
     locate,
-    model_config,
     require,
     resolve,
     rollout_counts,
+    seconds,
+    split_sizes,
     text,
 )
 from chase.core.agents import EDIT_SPACES
-from chase.core.errors import IntegrityError, UserError, choose
+from chase.core.errors import BudgetExhausted, IntegrityError, UserError, choose
 from chase.core.values import Json, Usage
 from chase.engine.runner import RunPaused
 from chase.engine.sandbox import Sandbox
@@ -49,22 +53,24 @@ from chase.harness.diff import diff_harnesses
 from chase.harness.folder import load_harness, render_files
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness, initial_harness
+from chase.methods.accounting import accounts, stages
 from chase.methods.certification import Certified
 from chase.methods.chase import Settings
 from chase.methods.evolution import Evolved
+from chase.methods.forecast import forecast_evolution
 from chase.methods.journal import Journal
 from chase.methods.run import METHODS, Plan, Run, write_result
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
-from chase.models.connect import connect
-from chase.proposers.mining import MiningProposer
 from chase.store.records import Run as StoredRun
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 
-FREE = frozenset({"concurrency", "no_certify"})
+FREE = frozenset({"concurrency", "patience", "no_certify", "preset", *BUDGET})
 """Settings that do not decide a run's result: a resumed run may have others."""
-CHALLENGED = ("epsilon", "eta", "proposals", "no_reduce", "no_diff")
+CHALLENGED = (
+    "epsilon", "eta", "proposals", "no_reduce", "no_diff", "challenger", "challenger_model", "challenger_command",
+)  # fmt: skip
 """Settings that mean nothing to a method without constraints."""
 
 
@@ -76,6 +82,9 @@ class Wishes:
     reopen: str | None
     workspace: Path | None
     as_json: bool
+    dry_run: bool = False
+    budget: Mapping[str, Any] = field(default_factory=dict)
+    """Caps of a certification that differ from its run's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,9 +93,10 @@ class Prepared:
 
     plan: Plan
     model: ModelConfig
+    models: Models
+    """All that the run asks, by name."""
     settings: Mapping[str, Any]
     """Resolved, as `config.toml` keeps them."""
-    model_table: Mapping[str, Any]
     certify: bool
     concurrency: int
 
@@ -109,6 +119,9 @@ def evolve_harness(flags: Mapping[str, Any], file: Mapping[str, Any], wishes: Wi
     prepared = _prepare(flags, file)
     if not prepared.certify and wishes.reopen is not None:
         raise UserError("--reopen says why the certification set is opened again, --no-certify leaves it sealed.")
+    if wishes.dry_run:
+        forecast = forecast_evolution(prepared.plan, certify=prepared.certify)
+        return show_forecast(forecast, prepared.plan, prepared.models, prepared.settings, workspace, wishes.as_json)
     payload = asyncio.run(_go(prepared, workspace, lambda store, identity: _open(store, identity, wishes), wishes))
     return _show(payload, workspace, wishes)
 
@@ -123,7 +136,8 @@ def certify_run(reference: str, wishes: Wishes) -> None:
     if wishes.reopen is not None and not wishes.reopen.strip():
         raise UserError("--reopen needs a reason: it stays in the record.")
     if payload["certification"] is None or wishes.reopen is not None:
-        prepared = replace(_prepare({"no_certify": False}, read_settings(workspace, stored.id)), certify=True)
+        flags = {"no_certify": False, **wishes.budget}
+        prepared = replace(_prepare(flags, read_settings(workspace, stored.id)), certify=True)
         earlier = payload
 
         def again(store: Store, identity: Mapping[str, Json]) -> tuple[str, bool]:
@@ -156,7 +170,7 @@ def _show(payload: dict[str, Any], workspace: Workspace, wishes: Wishes) -> None
 
 def _prepare(flags: Mapping[str, Any], file: Mapping[str, Any]) -> Prepared:
     """The run that flags and config file describe; a contradiction is refused before anything runs."""
-    settings = resolve(file, flags, DEFAULTS)
+    settings = resolve(file, flags, with_preset(DEFAULTS, EVOLVE, flags.get("preset") or file.get("preset")))
     require(settings, "model")
     method = choose("method", text(settings, "method"), METHODS)
     if method != "chase" and (idle := [name for name in CHALLENGED if flags.get(name) is not None]):
@@ -165,11 +179,18 @@ def _prepare(flags: Mapping[str, Any], file: Mapping[str, Any]) -> Prepared:
     for name in ("no_reduce", "no_diff", "no_certify"):
         boolean(settings, name)
     # What can be refused at once is, before a benchmark is built.
-    proposer = MiningProposer(text(settings, "prior"))
     edit_space = EDIT_SPACES[choose("edit-space", text(settings, "edit_space"), EDIT_SPACES)]
     base_url = None if settings["base_url"] is None else text(settings, "base_url")
-    model = model_config(text(settings, "model"), file, base_url=base_url)
+    name = text(settings, "model")
+    models = Models(
+        file, base_url, patience_seconds=seconds(settings, "patience"), meter=make_meter(settings),
+        prices={name: given_price(settings)},
+    )  # fmt: skip
+    model = models.get(name).config
+    proposer, challenger = make_proposer(settings, models), make_challenger(settings, models)
     benchmark = open_benchmark(text(settings, "benchmark"))
+    settings["split_sizes"] = split_sizes(settings["split_sizes"], benchmark.roles) or None
+    benchmark = benchmark.fewer(settings["split_sizes"] or {})
     for name in ("rounds", "epsilon", "eta"):
         settings[name] = getattr(benchmark.defaults, name) if settings[name] is None else settings[name]
     settings |= {name: decimal(settings, name) for name in ("epsilon", "eta")}
@@ -186,19 +207,18 @@ def _prepare(flags: Mapping[str, Any], file: Mapping[str, Any]) -> Prepared:
             reduce=not settings["no_reduce"],
         ),
         proposer=proposer,
-        challenger=MiningChallenger(use_diff=not settings["no_diff"]),
+        challenger=challenger,
         rollouts=settings["rollouts"],
         seed=integer(settings, "seed", low=0, high=2**31 - 1),
         edit_space=edit_space,
         proposals=integer(settings, "proposals", low=1, high=64),
     )
     plan.check()
-    table = {**file.get("models", {}).get(model.name, {}), **({"base_url": base_url} if base_url else {})}
     return Prepared(
         plan=plan,
         model=model,
+        models=models,
         settings=settings,
-        model_table=table,
         certify=not settings["no_certify"],
         concurrency=integer(settings, "concurrency", low=1, high=4096),
     )
@@ -231,19 +251,25 @@ async def _go(
 ) -> dict[str, Any]:
     """The payload of a run, gone through now. `earlier` is that of a finished one that is certified now."""
     # The model first: without its key no run is begun and no seal is opened.
-    async with connect(prepared.model) as model:
+    model = prepared.models.get(prepared.model.name)
+    async with prepared.models.opened():
         identity = prepared.identity(model.fingerprint)
         with Store.open(workspace, write=True) as store:
             run, finished = opened(store, identity)
             if finished:
                 return read_result(workspace, run)
+            begin(prepared.models.meter, store, run)
             how = f"chase certify {run}" if earlier else f"chase evolve --resume {run}"
             try:
                 payload = await _through(prepared, run, store, model, wishes.reopen or "", earlier, how)
-            except RunPaused as paused:
+            except RunPaused as outage:
                 if earlier is None:
                     store.set_run_status(run, "paused")
-                raise RunPaused(paused.reason, f"go on with `{how}`") from None
+                raise RunPaused(outage.reason, f"go on with `{how}`") from None
+            except BudgetExhausted as reached:
+                if earlier is None:
+                    store.set_run_status(run, "paused")
+                raise paused(reached, prepared.models.meter, how) from None
             payload = {"run": run, "config": identity, **payload}
             write_result(Journal(workspace, run), {"schema": "chase.evolve/1", **payload})
             store.set_run_status(run, "finished")
@@ -260,7 +286,7 @@ async def _through(
     if earlier is None:
         for name, content in render_files(plan.initial).items():
             journal.write(f"{INITIAL}/{name}", content)
-        write_settings(journal, prepared.settings, prepared.model_table)  # last: whoever finds it finds all
+        write_settings(journal, prepared.settings, prepared.models.tables())  # last: whoever finds it finds all
     progress = RolloutProgress(run, brief=True)
     narrator = Narrator(progress, rounds=plan.settings.rounds, epsilon=plan.settings.epsilon)
     narrator.say(f"run {run} (after an interruption: {how})")
@@ -317,12 +343,13 @@ def _found(plan: Plan, evolved: Evolved) -> dict[str, Any]:
 
 def _counted(store: Store, run: str) -> dict[str, Any]:
     """What the run used and what it paid for, over all its interruptions."""
-    episodes = store.episodes(run)
+    episodes, spends = store.episodes(run), store.spend(run)
     reused = sum(count.reused for count in episodes)
     return {
         "executed": sum(count.episodes for count in episodes) - reused,
         "reused": reused,
-        "spent": asdict(sum((spend.usage for spend in store.spend(run)), Usage())),
+        "spent": asdict(sum((spend.usage for spend in spends), Usage())),
+        "tokens": stages(accounts(episodes, spends)),
     }
 
 

@@ -8,15 +8,30 @@ from typing import Annotated, Any
 import typer
 
 from chase.cli.options import (
+    AllowNetwork,
     AsJson,
     BaseUrl,
     BenchmarkName,
+    BudgetTokens,
+    BudgetUsd,
+    Challenger,
+    ChallengerCommand,
+    ChallengerModel,
     Concurrency,
     ConfigFile,
+    DryRun,
+    HistoryTokens,
     ModelName,
     NoDiff,
     NoReduce,
+    PassEnv,
+    Patience,
+    Preset,
+    PriceOf,
+    Readable,
     Seed,
+    SplitSizes,
+    Unconfined,
     WorkspaceFolder,
 )
 from chase.cli.settings import load_config
@@ -34,10 +49,26 @@ DEFAULTS: dict[str, Any] = {
     "edit_space": "all",
     "proposals": 8,
     "rollouts": None,
+    "proposer": None,
+    "proposer_model": None,
+    "command": None,
+    "challenger": None,
+    "challenger_model": None,
+    "challenger_command": None,
+    "history_tokens": 200_000,
+    "split_sizes": None,
+    "allow_network": False,
+    "unconfined": False,
+    "pass_env": None,
+    "readable": None,
     "no_reduce": False,
     "no_diff": False,
     "no_certify": False,
+    "budget_usd": None,
+    "budget_tokens": None,
+    "price": None,
     "concurrency": 64,
+    "patience": 600.0,
     "base_url": None,
 }
 """None: the benchmark's own."""
@@ -70,6 +101,25 @@ def evolve(
     rollouts: Annotated[
         str | None, typer.Option("--rollouts", metavar="COUNTS", help="Of a task by role, e.g. evo=2,conf=5,cert=3")
     ] = None,
+    proposer: Annotated[
+        str | None, typer.Option("--proposer", metavar="KIND", help="mining (default), llm or coding-agent.")
+    ] = None,
+    proposer_model: Annotated[
+        str | None, typer.Option("--proposer-model", metavar="M", help="A language model as Proposer.")
+    ] = None,
+    command: Annotated[
+        str | None, typer.Option("--command", metavar="COMMAND", help="A coding agent as Proposer.")
+    ] = None,
+    challenger: Challenger = None,
+    challenger_model: ChallengerModel = None,
+    challenger_command: ChallengerCommand = None,
+    history_tokens: HistoryTokens = None,
+    split_sizes: SplitSizes = None,
+    preset: Preset = None,
+    allow_network: AllowNetwork = None,
+    unconfined: Unconfined = None,
+    pass_env: PassEnv = None,
+    readable: Readable = None,
     no_reduce: NoReduce = None,
     no_diff: NoDiff = None,
     no_certify: Annotated[bool | None, typer.Option("--no-certify", help="Leave the certification set sealed.")] = None,
@@ -82,7 +132,12 @@ def evolve(
             "--resume", metavar="RUN", help="Go on with an unfinished run: its id, the beginning of it, or latest."
         ),
     ] = None,
+    budget_usd: BudgetUsd = None,
+    budget_tokens: BudgetTokens = None,
+    price: PriceOf = None,
+    dry_run: DryRun = False,
     concurrency: Concurrency = None,
+    patience: Patience = None,
     base_url: BaseUrl = None,
     config: ConfigFile = None,
     workspace: WorkspaceFolder = None,
@@ -91,10 +146,13 @@ def evolve(
     """Evolve a harness: propose, select under the archive's constraints, challenge, confirm; at the end certify once.
 
     What happens is told on stderr; H*, the archive and the certification are on stdout and in .chase/runs/RUN/.
-    `--resume RUN` alone takes the settings from the run; settings that are given must be the run's.
+    `--resume RUN` alone takes the settings from the run; settings that are given must be the run's. A run that reaches
+    its budget ends with 4 and goes on with `--resume RUN` and a higher one.
 
     JSON: `run, config, final {name, hash, changes}, rounds[], archive[], certification {scores, gains, destruction,
-    gamma, g_min, excess_search_gain, …} or null, executed, reused, spent, wall_seconds, rollout_seconds, warnings`.
+    gamma, g_min, excess_search_gain, …} or null, executed, reused, spent, tokens {optimisation, certification},
+    wall_seconds, rollout_seconds, warnings`; with --dry-run `per_rollout, rollouts[], agents[], total`
+    (chase.forecast/1).
     """
     flags = {
         "benchmark": benchmark,
@@ -109,14 +167,32 @@ def evolve(
         "edit_space": edit_space,
         "proposals": proposals,
         "rollouts": rollouts,
+        "proposer": proposer,
+        "proposer_model": proposer_model,
+        "command": command,
+        "challenger": challenger,
+        "challenger_model": challenger_model,
+        "challenger_command": challenger_command,
+        "history_tokens": history_tokens,
+        "split_sizes": split_sizes,
+        "preset": preset,
+        "allow_network": allow_network,
+        "unconfined": unconfined,
+        "pass_env": pass_env,
+        "readable": readable,
         "no_reduce": no_reduce,
         "no_diff": no_diff,
         "no_certify": no_certify,
+        "budget_usd": budget_usd,
+        "budget_tokens": budget_tokens,
+        "price": price,
         "concurrency": concurrency,
+        "patience": patience,
         "base_url": base_url,
     }
-    file = load_config(config, frozenset(DEFAULTS))
+    file = load_config(config, frozenset(DEFAULTS) | {"preset"})
     # Models and engine take a second to import: only who runs them waits for them.
     from chase.cli.evolution import Wishes, evolve_harness
 
-    evolve_harness(flags, file, Wishes(resume=resume, reopen=reopen, workspace=workspace, as_json=as_json))
+    wishes = Wishes(resume=resume, reopen=reopen, workspace=workspace, as_json=as_json, dry_run=dry_run)
+    evolve_harness(flags, file, wishes)

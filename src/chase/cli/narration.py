@@ -10,10 +10,21 @@ import typer
 
 from chase.cli.output import printable
 from chase.cli.progress import RolloutProgress
+from chase.cli.tokens import token_lines
 from chase.core.values import Json
 from chase.harness.diff import Change, HarnessDiff, render_diff
 
 RELEASED, NEUTRAL = "released", "neutral"
+
+
+AGENTS = {"propose": "Proposer", "challenge": "Challenger"}
+
+
+def agent_words(details: Mapping[str, Any]) -> Iterator[str]:
+    """One reply of an agent's model."""
+    calls = ", ".join(name[:40] for name in details["calls"][:4]) or "text only"
+    tokens = f"{details['input_tokens']:,} + {details['output_tokens']:,} tokens"
+    yield f"  {AGENTS[details['purpose']]} ({details['model']}), request {details['request']}: {calls}; {tokens}"
 
 
 class Narrator:
@@ -25,6 +36,7 @@ class Narrator:
         self._epsilon = epsilon
         self._words: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
             "round": self._round,
+            "agent": agent_words,
             "selection": self._selection,
             "drafts": self._drafts,
             "challenger": self._challenger,
@@ -139,6 +151,8 @@ def print_evolution(payload: Mapping[str, Any], folder: Path) -> None:
         f"{payload['spent']['requests']} requests, cost {'unknown' if cost is None else f'${cost:.4f}'}; "
         f"{seconds:.1f} s, {seconds - inside:.1f} s of them outside rollouts"
     )
+    for line in token_lines(payload["tokens"]):
+        _echo(line)
     _notes(payload)
     here = Path.cwd()
     _echo(f"files: {folder.relative_to(here) if folder.is_relative_to(here) else folder}/")

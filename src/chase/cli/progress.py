@@ -51,11 +51,10 @@ class RolloutProgress:
             return
         self._told.add((reason, again))
         what = "trying again" if again else "giving up"
-        self._clear()
-        typer.echo(printable(f"{self.label}: task {job.task} failed, {what}: {reason}"), err=True)
+        say_aside(f"{self.label}: task {job.task} failed, {what}: {reason}")
 
     def close(self) -> None:
-        self._clear()
+        clear_line()
 
     def _say(self) -> None:
         self._said = time.monotonic()
@@ -74,6 +73,13 @@ class RolloutProgress:
         else:
             typer.echo(line, err=True)
 
-    def _clear(self) -> None:
-        if self._terminal:
-            typer.echo("\r\x1b[2K", err=True, nl=False)
+
+def say_aside(message: str) -> None:
+    """A line on stderr of its own, above the live one where there is one."""
+    clear_line()
+    typer.echo(printable(message), err=True)
+
+
+def clear_line() -> None:
+    if sys.stderr.isatty():
+        typer.echo("\r\x1b[2K", err=True, nl=False)

@@ -7,7 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from chase.cli.options import AsJson, BaseUrl, BenchmarkName, Concurrency, ConfigFile, ModelName, Seed, WorkspaceFolder
+from chase.cli.options import (
+    AsJson,
+    BaseUrl,
+    BenchmarkName,
+    Concurrency,
+    ConfigFile,
+    ModelName,
+    Patience,
+    Seed,
+    WorkspaceFolder,
+)
 from chase.cli.settings import load_config, resolve
 from chase.cli.variants import HELP
 
@@ -20,6 +30,7 @@ DEFAULTS: dict[str, Any] = {
     "variant": "released",
     "seed": 0,
     "concurrency": 64,
+    "patience": 600.0,
     "base_url": None,
 }
 
@@ -33,6 +44,7 @@ def rollout(
     variant: Annotated[str | None, typer.Option("--variant", metavar="V", help=HELP)] = None,
     seed: Seed = None,
     concurrency: Concurrency = None,
+    patience: Patience = None,
     base_url: BaseUrl = None,
     exclude: Annotated[list[str] | None, typer.Option("--exclude-task", metavar="ID", help="Leave a task out.")] = None,
     unseal: Annotated[str | None, typer.Option("--unseal", metavar="REASON", help="Why cert is opened.")] = None,
@@ -54,6 +66,7 @@ def rollout(
         "variant": variant,
         "seed": seed,
         "concurrency": concurrency,
+        "patience": patience,
         "base_url": base_url,
     }
     file = load_config(config, frozenset(DEFAULTS))

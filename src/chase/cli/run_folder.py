@@ -84,11 +84,11 @@ def free_id(store: Reader, identity: Mapping[str, Json]) -> str:
     return next(run for run in ids if run not in taken and not store.workspace.run_folder(run).exists())
 
 
-def write_settings(journal: Journal, settings: Mapping[str, Any], model: Mapping[str, Any]) -> None:
+def write_settings(journal: Journal, settings: Mapping[str, Any], models: Mapping[str, Mapping[str, Any]]) -> None:
     """`config.toml`: the resolved settings, in the form that `--config` takes."""
     table = {name: value for name, value in settings.items() if value is not None and name != "base_url"}
-    if model:
-        table["models"] = {settings["model"]: dict(model)}
+    if models:
+        table["models"] = {name: dict(model) for name, model in models.items()}
     journal.write(CONFIG, f"# The resolved settings of run {journal.run}.\n{tomli_w.dumps(table)}")
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path
@@ -109,6 +110,14 @@ def integer(settings: Mapping[str, Any], name: str, *, low: int, high: int) -> i
     return value
 
 
+def seconds(settings: Mapping[str, Any], name: str) -> float:
+    """A time that is 0 or more, wherever it came from."""
+    value = settings[name]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise UserError(f"{name}={value} must be a number of seconds, 0 or more.")
+    return float(value)
+
+
 def decimal(settings: Mapping[str, Any], name: str) -> str:
     """An exact decimal from 0 to 1 as text, in its shortest form, wherever it came from."""
     value = settings[name]
@@ -141,10 +150,22 @@ def rollout_counts(value: Any, defaults: Mapping[str, int]) -> dict[str, int]:
     return counts
 
 
-def _pairs(value: Any) -> list[tuple[str, Any]]:
+def split_sizes(value: Any, roles: Sequence[str]) -> dict[str, int]:
+    """Tasks to use by role, from `evo=8,conf=8` or a table; roles that are not named keep all theirs."""
+    pairs = [] if value is None else value.items() if isinstance(value, Mapping) else _pairs(value, "split_sizes")
+    sizes: dict[str, int] = {}
+    for role, size in pairs:
+        choose("role in split_sizes", role, ["conf", *roles])
+        if isinstance(size, bool) or not isinstance(size, int) or not 2 <= size <= 10**6:
+            raise UserError(f"split_sizes: {role}={size} must be a whole number, 2 or more.")
+        sizes |= {name: size for name in roles if name == role or (role == "conf" and name.startswith("conf"))}
+    return sizes
+
+
+def _pairs(value: Any, name: str = "rollouts") -> list[tuple[str, Any]]:
     parts = [part.partition("=") for part in value.split(",")] if isinstance(value, str) else []
     if not parts or any(not equals for _, equals, _ in parts):
-        raise UserError(f"rollouts={value} must be counts by role, such as evo=2,disc=2,conf=5,cert=3.")
+        raise UserError(f"{name}={value} must be counts by role, such as evo=2,disc=2,conf=5,cert=3.")
     return [(role.strip(), int(count) if re.fullmatch(r" *[0-9]{1,9} *", count) else count) for role, _, count in parts]
 
 

@@ -9,9 +9,11 @@ from typing import Annotated
 
 import typer
 
-from chase.cli.output import emit_json, new_folder, steps
+from chase.cli.output import emit_json, emit_table, new_folder, steps
 from chase.cli.settings import locate
+from chase.cli.tokens import TITLES, token_table
 from chase.core.errors import IntegrityError
+from chase.methods.accounting import STAGES, accounts
 from chase.store.records import Problem, StoreInfo
 from chase.store.schema import require_store
 from chase.store.store import Store
@@ -72,6 +74,33 @@ def verify(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
             f"workspace={root}: {len(problems)} problem(s) in its store, the first with "
             f"{problems[0].kind} {problems[0].id}. Restore .chase/ from a copy or start anew with --workspace."
         )
+
+
+@app.command()
+def usage(
+    run: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="A run's id, the beginning of it, or latest; default: all runs.")
+    ] = None,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Token use by run and method, as the paper's two tables: optimisation and selection, and certification.
+
+    An episode is a rollout or an agent's round. A reused one counts with its tokens and is paid for by nobody here.
+
+    --json: schema chase.store.usage/1 with workspace and accounts ([{run, method, stage, episodes, rollouts,
+    agent_episodes, reused, total, uncached, paid {requests, total, uncached, cost_usd}}]); tokens, not millions.
+    """
+    with Store.open(locate(workspace), write=False) as store:
+        known = None if run is None else store.find_run(run).id
+        found = accounts(store.episodes(known), store.spend(known))
+        root = str(store.workspace.root)
+    if as_json:
+        rows = [{"run": a.run, "method": a.method, "stage": a.stage, **a.to_json()} for a in found]
+        emit_json("chase.store.usage/1", {"workspace": root, "accounts": rows})
+    else:
+        for stage in STAGES:
+            emit_table(token_table(TITLES[stage], [account for account in found if account.stage == stage]))
 
 
 @app.command()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from chase.core.values import Json
 
@@ -35,6 +35,45 @@ class Draft:
     """Supporting traces, as paths in the history tree."""
     replay: Mapping[str, Json] = field(default_factory=dict)
     """Settings that replay it. Kept in the record."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refusal:
+    """Why one answer of an agent cannot be used, told back to it."""
+
+    place: int
+    """Its place among the answers, from 0; as many as there are answers where one is missing."""
+    name: str
+    """What the agent may call it: its track, or its number."""
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EpisodeBounds:
+    """The most that one episode of an agent can use."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    operators: int | None = None
+    """Of a Challenger: most operators in a draft; None: as many as a transformation may have."""
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """An agent that says what an episode can use at most. Of any other a forecast says that this is unknown."""
+
+    @property
+    def bounds(self) -> EpisodeBounds: ...
+
+
+class AnswersOnce:
+    """An agent that asks no model, and has nothing to add when an answer is refused."""
+
+    bounds = EpisodeBounds()
+
+    async def revise(self, context: object, refused: Sequence[Refusal]) -> Sequence[Any]:
+        return ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from chase.core.agents import Candidate, ChallengerContext, Draft, ProposerContext
+from chase.core.agents import Candidate, ChallengerContext, Draft, ProposerContext, Refusal
 from chase.core.values import (
     CheckResult,
     Defaults,
@@ -217,6 +217,11 @@ class Proposer(Protocol):
     @property
     def name(self) -> str: ...
     async def propose(self, context: ProposerContext) -> Sequence[Candidate]: ...
+    async def revise(self, context: ProposerContext, refused: Sequence[Refusal]) -> Sequence[Candidate]:
+        """Answers in place of refused ones, each on its track. Called after `propose` in the same round, a bounded
+        number of times; nothing ends the round's asking.
+        """
+        ...
 
 
 class Challenger(Protocol):
@@ -229,3 +234,6 @@ class Challenger(Protocol):
     @property
     def name(self) -> str: ...
     async def challenge(self, context: ChallengerContext) -> Sequence[Draft]: ...
+    async def revise(self, context: ChallengerContext, refused: Sequence[Refusal]) -> Sequence[Draft]:
+        """Drafts in place of refused ones; the same promises as a Proposer's."""
+        ...

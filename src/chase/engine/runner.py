@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from chase.core.errors import ChaseError, RolloutError
+from chase.core.errors import BudgetExhausted, ChaseError, RolloutError
 from chase.core.values import Outcome, Rollout, Usage
+from chase.engine.gate import Gate, Typical
 from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
 from chase.models.chat import ChatModel, Reply
@@ -67,11 +67,16 @@ class Pace:
     tries: int = 2
     """How often a rollout is started before the run pauses. The model's own retries come on top."""
     rollout_seconds: float = 1_800.0
-    """Deadline of one rollout, retries included. Beyond it infrastructure has failed, not the agent."""
+    """Deadline of one rollout, retries included, waits in an outage not. Beyond it infrastructure has failed, not the
+    agent."""
 
 
 class Runner:
-    """Evaluates jobs with one model against one store. Keeps nothing: the store is its memory."""
+    """Evaluates jobs with one model against one store, which is its memory.
+
+    Under a cap (the model's meter) no rollout starts that cannot be expected to be paid for; what was finished is
+    stored, and so are the requests of rollouts that were cut.
+    """
 
     def __init__(
         self,
@@ -89,9 +94,13 @@ class Runner:
         self._use = use
         self._pace = pace or Pace()
         self._progress = progress or Silence()
+        self._typical = Typical()
 
     async def evaluate(self, jobs: Sequence[Job]) -> list[Scored]:
-        """The results in the order of the jobs. Pauses (`RunPaused`) where infrastructure fails for good."""
+        """The results in the order of the jobs. Pauses (`RunPaused`) where infrastructure fails for good.
+
+        `BudgetExhausted` comes only when all that could be finished under the cap is.
+        """
         digests = [rollout_digest(job.key(self._model)) for job in jobs]
         stored = self._store.get_many(digests)
         results = {digest: _scored(rollout, reused=True) for digest, rollout in stored.items()}
@@ -100,19 +109,32 @@ class Runner:
         self._progress.started(total=len(set(digests)), reused=len(results))
         queue = iter(missing.items())
         workers = min(self._pace.concurrency, len(missing))
+        gate = Gate(self._model.meter, self._typical)
         try:
             with _settled_memory():
                 async with asyncio.TaskGroup() as group:
                     for _ in range(workers):
-                        group.create_task(self._work(queue, results))
+                        group.create_task(self._work(queue, results, gate))
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
+        if gate.closed is not None:
+            raise gate.closed
         return [results[digest] for digest in digests]
 
-    async def _work(self, queue: Iterator[tuple[str, Job]], results: dict[str, Scored]) -> None:
+    async def _work(self, queue: Iterator[tuple[str, Job]], results: dict[str, Scored], gate: Gate) -> None:
         for digest, job in queue:
-            rollout, replies = await self._run(digest, job)
-            await self._store.record(rollout, self._ledger(digest, rollout.key.role, replies), use=self._use)
+            if not await gate.enter():
+                break
+            usage: Usage | None = None
+            try:
+                rollout, replies = await self._run(digest, job)
+                await self._store.record(rollout, self._ledger(digest, rollout.key.role, replies), use=self._use)
+                usage = rollout.usage
+            except BudgetExhausted as error:
+                gate.close(error)  # the others go on
+                break
+            finally:
+                gate.leave(usage)
             results[digest] = scored = _fresh(digest, rollout)
             self._progress.finished(scored)
             # A model in this process never waits: let others in, so that a cancellation is heard.
@@ -122,12 +144,12 @@ class Runner:
         """One rollout, tried again where infrastructure failed, with the replies of all tries: each was paid for."""
         paid: list[Reply] = []
         for attempt in range(1, self._pace.tries + 1):
-            deadline = time.monotonic() + self._pace.rollout_seconds
+            deadline = self._model.now() + self._pace.rollout_seconds
             replies: list[Reply] = []
             try:
                 rollout, _ = await run_rollout(job, self._model, self._sandbox, deadline=deadline, replies=replies)
                 return rollout, paid + replies
-            except asyncio.CancelledError:
+            except (asyncio.CancelledError, BudgetExhausted):
                 self._keep_paid(digest, job, paid + replies)
                 raise
             except RolloutError as error:
@@ -142,7 +164,7 @@ class Runner:
         raise AssertionError("unreachable")
 
     def _keep_paid(self, digest: str, job: Job, paid: Sequence[Reply]) -> None:
-        """A rollout that is cancelled is lost; that its requests were paid for is not."""
+        """A rollout that is cut is lost; that its requests were paid for is not."""
         if paid:
             with suppress(ChaseError):  # the store may be why everything is being cancelled
                 self._store.record_requests_sync(self._ledger(digest, job.benchmark.role_of(job.task), paid))

@@ -81,12 +81,7 @@ class StoreArena:
         return {(h.name, v.name): cell.means for (h, v), cell in zip(pairs, cells, strict=True)}
 
     def _chosen(self, role: str, size: int | None) -> dict[str, tuple[str, ...]]:
-        """Task set → its tasks in the pool: all, or so many in an order that a hash decides."""
-        held = {name: self._evaluator.tasks(name) for name in self._pools[role]}
-        every = sorted_by_key([task for tasks in held.values() for task in tasks], "pool", role)
-        kept = frozenset(every[:size])
-        chosen = {name: tuple(task for task in tasks if task in kept) for name, tasks in held.items()}
-        return {name: tasks for name, tasks in chosen.items() if tasks}
+        return pooled({name: self._evaluator.tasks(name) for name in self._pools[role]}, role, size)
 
     def _write(self, tree: HistoryWriter, harness: Named, variant: Variant, cell: Cell) -> None:
         traces = {
@@ -96,6 +91,14 @@ class StoreArena:
         }
         tree.add_harness(harness.name, harness.harness, harness.record)
         tree.add_scores(harness.name, variant.name, cell.scores, cell.reasons, traces)
+
+
+def pooled(held: Mapping[str, Sequence[str]], role: str, size: int | None) -> dict[str, tuple[str, ...]]:
+    """Task set → its tasks in a pool of several: all, or so many in an order that a hash decides."""
+    every = sorted_by_key([task for tasks in held.values() for task in tasks], "pool", role)
+    kept = frozenset(every[:size])
+    chosen = {name: tuple(task for task in tasks if task in kept) for name, tasks in held.items()}
+    return {name: tasks for name, tasks in chosen.items() if tasks}
 
 
 def _joined(left: Cell, right: Cell) -> Cell:

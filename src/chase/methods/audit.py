@@ -15,6 +15,7 @@ from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark, Challenger
 from chase.core.keyed import key_bits
 from chase.core.values import Json
+from chase.engine.agent_records import attach_agents
 from chase.engine.evaluator import SEALED, Evaluator, unseal
 from chase.engine.history import RELEASED, HistoryWriter
 from chase.engine.runner import Pace, Progress, Runner
@@ -145,7 +146,7 @@ class Audit:
         seen: set[str] = set()
         for t in range(1, self.settings.rounds + 1):
             self.tell("round", {"round": t})
-            drafts = await self.desk.drafts(t, self.harness, self.initial)
+            drafts = await self.desk.drafts(t, self.harness, self.initial, seen)
             discovery = await discover(
                 self.arena, self.kit, drafts, pair=pair, role=SEARCH, tasks=tasks, archived=frozenset(seen),
                 count=self.settings.evaluated, reduce=self.settings.reduce,
@@ -257,6 +258,7 @@ class AuditPlan:
             "challenger": self.challenger.name,
             **asdict(self.settings),
             "rollouts": dict(self.rollouts),
+            "tasks": {role: len(self.benchmark.tasks(role)) for role in self.benchmark.roles},
             "seed": self.seed,
             "confirm_size": self.confirm_size,
             "use_cert": self.use_cert,
@@ -292,6 +294,7 @@ async def audit_harness(
         opening=opening,
     )
     journal = Journal(store.workspace, run)
+    attach_agents((plan.challenger,), store, Use(run=run, method="audit"), journal.folder, tell, model.meter)
     tree = HistoryWriter(journal.folder / "history" / "challenger")
     sizes = {} if plan.confirm_size is None else {CONFIRM: plan.confirm_size}
     audit = Audit(

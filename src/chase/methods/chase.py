@@ -76,7 +76,7 @@ class Chase:
             if h_t.harness.hash == h0.harness.hash:
                 self._note(record, "challenger", {"skipped": "H_t = H_0"})
                 continue
-            drafts = await self.challenger.drafts(t, h_t, h0)
+            drafts = await self.challenger.drafts(t, h_t, h0, self.archive.hashes)
             self.tell("drafts", {"round": t, "count": len(drafts)})
             found = await discover(
                 self.arena, self.kit, drafts, pair=(h_t, h0), role="disc", tasks=self.tasks("disc"),

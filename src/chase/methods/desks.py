@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from chase.core.agents import CANDIDATE_TRACKS, Candidate, ChallengerContext, Draft, EditSpace, ProposerContext
+from chase.core.agents import (
+    CANDIDATE_TRACKS,
+    Candidate,
+    ChallengerContext,
+    Draft,
+    EditSpace,
+    ProposerContext,
+    Refusal,
+)
 from chase.core.errors import UserError
 from chase.core.interfaces import Challenger, Proposer
 from chase.core.keyed import key_bits
@@ -21,6 +29,8 @@ from chase.methods.journal import Journal
 from chase.protocol.kit import ProtocolKit
 
 MOST_CANDIDATES = 3
+FURTHER_TRIES = 2
+"""Messages that an agent gets back in a round about answers that cannot be used."""
 LONGEST_REFUSAL = 1000
 """Characters: a refusal quotes what an agent wrote."""
 
@@ -43,6 +53,8 @@ class ProposerDesk:
     limits: Mapping[str, int]
     constrained: bool
     seed: int
+    evaluated: dict[str, str] = field(default_factory=dict)
+    """Hash → name of every candidate so far."""
 
     async def candidates(self, round: int, current: Named, initial: Named) -> tuple[list[Named], list[str]]:
         """The candidates that may be evaluated, in the order of ties, and why others may not."""
@@ -60,19 +72,51 @@ class ProposerDesk:
                 constrained=self.constrained,
                 seed=key_bits("propose", self.seed) & 0x7FFFFFFF,
             )
-            answers = await self.journal.candidates(round, lambda: self.proposer.propose(deepcopy(context)))
+            answers = await self.journal.candidates(round, lambda: self._ask(context, current, initial))
+        accepted, refused = self._examine(answers, round, current, initial)
+        for named in accepted:
+            self.evaluated.setdefault(named.harness.hash, named.name)
+        return accepted, [f"{refusal.name}: {refusal.reason}" for refusal in refused]
+
+    async def _ask(self, context: ProposerContext, current: Named, initial: Named) -> list[Candidate]:
+        """What the Proposer answers, refused answers included: each gets a message back, and it may try again."""
+        answers = list(await self.proposer.propose(deepcopy(context)))
+        for _ in range(FURTHER_TRIES):
+            accepted, refused = self._examine(answers, context.round, current, initial)
+            refused += self._repeats(accepted, len(answers))
+            more = await self.proposer.revise(deepcopy(context), refused) if refused else ()
+            if not more:
+                break
+            answers += more
+        return answers
+
+    def _examine(
+        self, answers: Sequence[Candidate], round: int, current: Named, initial: Named
+    ) -> tuple[list[Named], list[Refusal]]:
         accepted: list[Named] = []
-        refused: list[str] = []
-        for place, candidate in enumerate(sorted(answers, key=_tie_order)):
+        refused: list[Refusal] = []
+        for place, candidate in sorted(enumerate(answers), key=lambda answer: _tie_order(answer[1])):
             name = f"r{round}-{candidate.track if candidate.track in CANDIDATE_TRACKS else place + 1}"
             try:
                 harness = self._parsed(candidate, current.harness, name)
                 _check_place(name, harness, [initial, current], accepted)
             except UserError as error:
-                refused.append(f"{name}: {error}"[:LONGEST_REFUSAL])
+                refused.append(Refusal(place=place, name=name, reason=str(error)[:LONGEST_REFUSAL]))
                 continue
             accepted.append(Named(name=name, harness=harness, record=candidate.record))
         return accepted, refused
+
+    def _repeats(self, accepted: Sequence[Named], place: int) -> list[Refusal]:
+        """Candidates that were evaluated in an earlier round. They may stand: what they cost is paid."""
+        return [
+            Refusal(
+                place=place,
+                name=named.name,
+                reason=f"the same as {self.evaluated[named.harness.hash]}, which was evaluated: write another",
+            )
+            for named in accepted
+            if named.harness.hash in self.evaluated
+        ]
 
     def _parsed(self, candidate: Candidate, current: Harness, name: str) -> Harness:
         if candidate.track not in (None, *CANDIDATE_TRACKS):
@@ -117,8 +161,8 @@ class ChallengerDesk:
     proposals: int
     seed: int
 
-    async def drafts(self, round: int, current: Named, initial: Named) -> list[Draft]:
-        """At most as many drafts as were asked for."""
+    async def drafts(self, round: int, current: Named, initial: Named, archived: Collection[str] = ()) -> list[Draft]:
+        """Everything that the Challenger answered; at most as many at a time as were asked for."""
         with self.tree.read_only() as root:
             context = ChallengerContext(
                 history=root,
@@ -132,8 +176,37 @@ class ChallengerDesk:
                 proposals=self.proposals,
                 seed=key_bits("challenge", self.seed) & 0x7FFFFFFF,
             )
-            drafts = await self.journal.drafts(round, lambda: self.challenger.challenge(deepcopy(context)))
-        return drafts[: self.proposals]
+            return await self.journal.drafts(round, lambda: self._ask(context, archived))
+
+    async def _ask(self, context: ChallengerContext, archived: Collection[str]) -> list[Draft]:
+        drafts = list(await self.challenger.challenge(deepcopy(context)))[: self.proposals]
+        for _ in range(FURTHER_TRIES):
+            refused = self._refused(drafts, archived)
+            more = await self.challenger.revise(deepcopy(context), refused) if refused else ()
+            if not more:
+                break
+            drafts += list(more)[: self.proposals]
+        return drafts
+
+    def _refused(self, drafts: Sequence[Draft], archived: Collection[str]) -> list[Refusal]:
+        """What does not parse or repeats another, and how many are missing. Validity is not told: the firewall's."""
+        refused: list[Refusal] = []
+        seen: dict[str, str] = dict.fromkeys(archived, "an archived transformation")
+        good = 0
+        for place, draft in enumerate(drafts):
+            name = f"proposal {place + 1}"
+            try:
+                found = self.kit.parse(draft.form).transformation.hash
+                if found in seen:
+                    raise UserError(f"the same as {seen[found]}: write another")
+            except UserError as error:
+                refused.append(Refusal(place=place, name=name, reason=str(error)[:LONGEST_REFUSAL]))
+                continue
+            seen[found], good = name, good + 1
+        if refused and good < self.proposals:
+            reason = f"{good} of {self.proposals} distinct proposals can be used: write the others"
+            refused.append(Refusal(place=len(drafts), name="the submission", reason=reason))
+        return refused if good < self.proposals else []
 
 
 def archive_note(entry: Mapping[str, Any], touched: Mapping[str, float]) -> dict[str, Json]:

@@ -15,6 +15,7 @@ from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark, Challenger, Proposer
 from chase.core.keyed import digest
 from chase.core.values import Json
+from chase.engine.agent_records import attach_agents
 from chase.engine.evaluator import SEALED, Evaluator
 from chase.engine.history import RELEASED, HistoryWriter
 from chase.engine.rollout import Job
@@ -76,6 +77,7 @@ class Plan:
             "proposals": self.proposals,
             "edit_space": self.edit_space.name,
             "rollouts": dict(self.rollouts),
+            "tasks": {role: len(self.benchmark.tasks(role)) for role in self.benchmark.roles},
             "seed": self.seed,
         }
 
@@ -114,6 +116,8 @@ class Run:
         self.run = run
         self.store = store
         self.journal = Journal(store.workspace, run)
+        agents = (plan.proposer, plan.challenger)
+        attach_agents(agents, store, Use(run=run, method=plan.method), self.journal.folder, tell, model.meter)
         self.tell = tell
         self._runner = TimedRunner(
             model=model,

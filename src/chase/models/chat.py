@@ -16,19 +16,25 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.usage import RequestUsage
 
-from chase.core.errors import ChaseError
+from chase.core.errors import ChaseError, UserError
 from chase.core.keyed import digest
 from chase.core.values import ToolSpec, Usage
 from chase.models.config import LOCAL, OPENAI_COMPATIBLE, ModelConfig
 from chase.models.failures import Failures
 from chase.models.local import LocalModel
+from chase.models.meter import NOTHING, Amount, Meter, amount_of
 from chase.models.pacing import Pacer
 from chase.models.prices import Pricing
 from chase.models.secrets import Redactor
 
 _TOOL_SETS_KEPT = 256
 _CHARACTERS_PER_TOKEN = 4
+_FIRST_OUTPUT_TOKENS = 1_024
+"""Expected of a reply while none was seen and no `max_tokens` is set."""
+_CACHING_ON_REQUEST = frozenset({"anthropic", "bedrock", "openrouter"})
+"""Providers that cache a prompt only where the request says so; the others do by themselves."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +56,7 @@ class ChatModel:
 
     One object serves all rollouts of a run. `request` is called once per turn. Fails with `ModelError`
     (outside the agent, after retries), `ContextTooLong` (the agent's doing), `SetupError` or `UserError` (for
-    the user to mend). Use it as a context manager, or call `aclose`.
+    the user to mend); with a meter also with `BudgetExhausted`. Use it as a context manager, or call `aclose`.
     """
 
     def __init__(
@@ -60,8 +66,11 @@ class ChatModel:
         *,
         pacer: Pacer | None = None,
         failures: Failures | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self.config = config
+        self.meter = meter
+        """The run's, shared with its other models; None where nothing is capped."""
         self._model = model
         self._pacer = pacer
         self._failures = failures or Failures(config, Redactor())
@@ -73,6 +82,12 @@ class ChatModel:
         self._direct = not isinstance(model, FunctionModel) and config.provider != OPENAI_COMPATIBLE
         self._tool_sets: dict[tuple[int, ...], tuple[Sequence[ToolSpec], ModelRequestParameters]] = {}
         self._by_content: dict[str, ModelRequestParameters] = {}
+        self._replies = self._reply_tokens = 0
+        if meter is not None and meter.usd is not None and self.expected_usd(1_000, 1_000) is None:
+            raise UserError(
+                f"budget_usd={meter.usd:g}: the price of model '{config.name}' is not known: give --price "
+                f'IN,CACHED,OUT (or price in [models."{config.name}"] of the config), or use --budget-tokens.'
+            )
 
     def __repr__(self) -> str:
         return f"ChatModel({self.config.name!r})"
@@ -92,16 +107,34 @@ class ChatModel:
         seed: int | None = None,
         deadline: float | None = None,
     ) -> Reply:
-        """The reply to a history. `seed` wins over the settings'; `deadline` is in `time.monotonic` seconds.
+        """The reply to a history. `seed` wins over the settings'; `deadline` is in seconds of `now`.
 
         Messages that were sent must not be changed, only added to. A model in this process is neither paced
         nor held to the deadline.
         """
-        parameters = self._parameters(tools)
         settings = self._settings if seed is None else cast(ModelSettings, {**self._settings, "seed": seed})
-        if self._pacer is None:
-            return await self._ask(messages, settings, parameters)
-        return await self._ask_paced(self._pacer, messages, settings, parameters, deadline)
+        if self.meter is None:
+            return await self._send(messages, settings, tools, deadline)
+        expected, used = self._expected(messages), NOTHING
+        await self.meter.reserve(expected)
+        try:
+            reply = await self._send(messages, settings, tools, deadline)
+            used = self._used(reply, expected)
+            return reply
+        finally:
+            self.meter.settle(expected, used)
+
+    def expected_usd(self, input_tokens: int, output_tokens: int, *, cached_tokens: int = 0) -> float | None:
+        """What a request with so many tokens would cost; None if the price is unknown."""
+        if self._free:
+            return 0.0
+        usage = RequestUsage(input_tokens=input_tokens, cache_read_tokens=cached_tokens, output_tokens=output_tokens)
+        model = self._model
+        return self._pricing.expected_usd(usage, model=model.model_name, provider=model.system, address=model.base_url)
+
+    def now(self) -> float:
+        """`time.monotonic`, but that it stands still while an outage of the endpoint is waited for."""
+        return time.monotonic() if self._pacer is None else self._pacer.now()
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -115,6 +148,38 @@ class ChatModel:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+    async def _send(
+        self,
+        messages: list[ModelMessage],
+        settings: ModelSettings,
+        tools: Sequence[ToolSpec],
+        deadline: float | None,
+    ) -> Reply:
+        parameters = self._parameters(tools)
+        if self._pacer is None:
+            return await self._ask(messages, settings, parameters)
+        return await self._ask_paced(self._pacer, messages, settings, parameters, deadline)
+
+    def _expected(self, messages: list[ModelMessage]) -> Amount:
+        """What a request is expected to use: its history, and as long a reply as those before."""
+        if self._replies:
+            output = self._reply_tokens // self._replies
+        else:
+            output = int(self._settings.get("max_tokens") or _FIRST_OUTPUT_TOKENS)
+        known = estimate_tokens(messages)
+        priced = self.meter is not None and self.meter.usd is not None
+        usd = self.expected_usd(known, output) if priced else 0.0
+        return Amount(tokens=known + output, usd=usd or 0.0)
+
+    def _used(self, reply: Reply, expected: Amount) -> Amount:
+        """What a request used. Where the provider does not say, what was expected: a cap must not miss it."""
+        if not reply.usage_known:
+            return expected
+        self._replies += 1
+        self._reply_tokens += reply.usage.output_tokens
+        used = amount_of(reply.usage)
+        return used if reply.usage.cost_usd is not None else Amount(tokens=used.tokens, usd=expected.usd)
 
     async def _ask_paced(
         self,
@@ -130,8 +195,7 @@ class ChatModel:
             return await self._ask_in_time(messages, settings, parameters)
 
         try:
-            # The event loop's clock is the monotonic one.
-            async with asyncio.timeout_at(deadline):
+            async with pacer.until(deadline):
                 reply = await pacer.run(attempt, tokens=estimated, deadline=deadline)
         except TimeoutError:
             failure = self._failures.past_deadline()
@@ -218,12 +282,17 @@ def request_parameters(tools: Sequence[ToolSpec]) -> ModelRequestParameters:
 
 
 def request_settings(config: ModelConfig, model: Model) -> ModelSettings:
-    """The config's settings as pydantic-ai names them, with its own retries and timeout switched to ours."""
+    """The config's settings as pydantic-ai names them, with its own retries and timeout switched to ours.
+
+    Where prompt caching must be asked for it is: an answer is the same with it, and costs less.
+    """
     settings: dict[str, Any] = dict(config.settings)
     if config.provider not in (LOCAL, OPENAI_COMPATIBLE):
         if "reasoning_effort" in settings:
             settings["thinking"] = settings.pop("reasoning_effort")
         ours = {"timeout": config.timeout_seconds, "max_retries": 0}
+        if config.provider.removeprefix("gateway/") in _CACHING_ON_REQUEST:
+            settings = {"cache": True, **settings}  # the user's word, this key's or a provider's own, wins
         settings.update({key: value for key, value in ours.items() if key not in model.unsupported_settings})
     return cast(ModelSettings, settings)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from typing import Any
 
 from pydantic_ai import exceptions as pydantic_ai
@@ -15,6 +16,7 @@ from chase.models.chat import ChatModel
 from chase.models.config import LOCAL, OPENAI_COMPATIBLE, ModelConfig
 from chase.models.failures import Failures
 from chase.models.local import make_local
+from chase.models.meter import Meter
 from chase.models.openai_compatible import OpenAICompatibleModel
 from chase.models.pacing import Pacer
 from chase.models.secrets import Redactor, missing_key, read_key
@@ -36,15 +38,16 @@ _VARIABLE = re.compile(r"`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)`")
 _PYDANTIC_AI_EXTRA = re.compile(r"pydantic-ai-slim\[([\w-]+)")
 
 
-def connect(config: ModelConfig, *, pacer: Pacer | None = None) -> ChatModel:
+def connect(config: ModelConfig, *, pacer: Pacer | None = None, meter: Meter | None = None) -> ChatModel:
     """The model that a config names. Sends nothing yet; must not be shared between event loops.
 
-    `UserError` for an unknown provider or model, `SetupError` for a missing key or SDK. Models at the same
-    provider may share a pacer. A model in this process has none.
+    `UserError` for an unknown provider or model, or one without a known price where the meter caps USD; `SetupError`
+    for a missing key or SDK. Models at the same provider may share a pacer; a model in this process has none. All
+    models of a run share its meter.
     """
     if config.provider == LOCAL:
         _check_native(config)
-        return ChatModel(config, make_local(config))
+        return ChatModel(config, make_local(config), meter=meter)
     key = read_key(config.name, config.api_key_env) if config.api_key_env else None
     failures = Failures(config, Redactor([key] if key else []))
     model: Model
@@ -53,16 +56,20 @@ def connect(config: ModelConfig, *, pacer: Pacer | None = None) -> ChatModel:
     else:
         _check_native(config)
         model = _provider_model(config, key)
-    return ChatModel(config, model, pacer=pacer or make_pacer(config), failures=failures)
+    return ChatModel(config, model, pacer=pacer or make_pacer(config), failures=failures, meter=meter)
 
 
-def make_pacer(config: ModelConfig) -> Pacer:
-    """A pacer with the config's limits."""
+def make_pacer(
+    config: ModelConfig, *, patience_seconds: float = 0.0, on_outage: Callable[[str], object] | None = None
+) -> Pacer:
+    """A pacer with the config's limits, which waits so long for an endpoint that is away to come back."""
     return Pacer(
         max_concurrency=config.max_concurrency,
         requests_per_minute=config.requests_per_minute,
         tokens_per_minute=config.tokens_per_minute,
         retries=config.retries,
+        patience_seconds=patience_seconds,
+        on_outage=on_outage,
     )
 
 

@@ -11,14 +11,18 @@ class ModelError(RolloutError):
     def __init__(self, message: str, *, retryable: bool = True, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retryable = retryable
-        """Whether the same request may succeed later."""
+        """Whether the same request may succeed if it is sent again soon."""
         self.retry_after = retry_after
         """Seconds that the provider asked us to wait, if it did."""
         self.attempts = 1
+        self.waited_seconds = 0.0
+        """How long the end of an outage was waited for."""
 
     def __str__(self) -> str:
         text = super().__str__()
-        return f"{text} (after {self.attempts} attempts)" if self.attempts > 1 else text
+        tried = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
+        waited = f" It did not come back in {self.waited_seconds:.0f} s." if self.waited_seconds else ""
+        return f"{text}{tried}{waited}"
 
 
 class RateLimited(ModelError):

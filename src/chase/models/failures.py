@@ -51,7 +51,7 @@ class Failures:
         """The error that an HTTP status other than 200 stands for. `body` is JSON, or text."""
         codes, message = _codes_and_message(body)
         said = self._after_colon(message)
-        if status in (400, 413, 422) and _says_too_long(codes, message):
+        if status == 413 or (status in (400, 422) and _says_too_long(codes, message)):
             return self._too_long(said)
         if status in (401, 403) or "invalid_api_key" in codes:
             return self._refused_key(f"HTTP {status}{said}")
@@ -120,6 +120,8 @@ class Failures:
         return None
 
     def _provider_error(self, error: theirs.ModelAPIError, said: str) -> ChaseError:
+        if getattr(error, "status_code", None) == 413:
+            return self._too_long(said)
         return ProviderError(
             f"{self._model} answered with an error{said}.",
             status=getattr(error, "status_code", None),

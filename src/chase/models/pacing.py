@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import random
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TypeVar
 
 from chase.models.errors import ModelError, RateLimited
+from chase.models.outages import LONGEST_PAUSE_SECONDS, GivenUp, OnOutage, Outages, is_outage
 
 T = TypeVar("T")
 
 FIRST_BACKOFF_SECONDS = 0.5
 LONGEST_BACKOFF_SECONDS = 30.0
-LONGEST_PAUSE_SECONDS = 300.0
-"""A provider that asks for a longer pause has an outage: the error is passed on, and the run pauses."""
+MOST_OUTAGES = 3
+"""A request that fails again after so many outages, which answers to others ended, is what fails itself."""
 
 
 class Pacer:
@@ -26,7 +29,11 @@ class Pacer:
     flight together), and every success widens it again by 1/limit, up to `max_concurrency`. Requests and
     tokens are spread evenly over the minute. A retryable error is tried again up to `retries` times, after a
     random wait that doubles its bound, and never before the provider's Retry-After is over. Cancelling a call
-    at any moment gives its place back. Deadlines are in seconds of `clock`.
+    at any moment gives its place back.
+
+    Where the retries are spent because the endpoint is away (`is_outage`), all requests wait for it to come back, for
+    at most `patience_seconds`, and `on_outage` hears of it; see `Outages`. Deadlines are in seconds of `now`, which
+    stands still meanwhile.
     """
 
     def __init__(
@@ -36,6 +43,8 @@ class Pacer:
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         retries: int = 5,
+        patience_seconds: float = 0.0,
+        on_outage: OnOutage | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
@@ -50,6 +59,7 @@ class Pacer:
         self._paused_until = float("-inf")
         self._era = 0
         self._retries = retries
+        self._outages = Outages(patience_seconds=patience_seconds, on_outage=on_outage, clock=clock, sleep=sleep)
         self._clock = clock
         self._sleep = sleep
         self._jitter = jitter
@@ -69,28 +79,39 @@ class Pacer:
         """Whether there is a cap on tokens, so that estimating them is worth the while."""
         return self._tokens.capped
 
+    def now(self) -> float:
+        """Seconds of the clock, without those of outages."""
+        return self._clock() - self._outages.lost_seconds
+
+    def until(self, deadline: float | None) -> AbstractAsyncContextManager[None]:
+        """Raises `TimeoutError` at the deadline."""
+        return nullcontext() if deadline is None else self._outages.until(deadline)
+
     async def run(self, attempt: Callable[[], Awaitable[T]], *, tokens: float = 0, deadline: float | None = None) -> T:
         """The result of `attempt`, made when there is room and again where that may help."""
-        number = 0
+        tries = _Tries()
         while True:
-            number += 1
             await self._enter()
             try:
                 await self._pass_turnstile(tokens)
                 era = self._era
-                result = await attempt()
+                result = await self._outages.send(attempt, tries.outage)
             except ModelError as error:
-                error.attempts = number
+                tries.count(error, self._outages.sent)
                 self._slow_down(error, era)
-                wait = self._wait_before_retry(error, number, deadline)
+                wait = self._wait_before_retry(error, tries, deadline)
                 if wait is None:
                     raise
+            except GivenUp as ended:
+                failure = tries.hopeless(ended)
+                break
             else:
                 self._speed_up()
                 return result
             finally:
                 self._leave()
             await self._sleep(wait)
+        raise failure
 
     def settle(self, *, estimated: float, used: float) -> None:
         """Correct what the cap on tokens was charged beforehand."""
@@ -157,16 +178,60 @@ class Pacer:
             self._limit = min(self._max, self._limit + 1 / self._limit)
             self._admit()
 
-    def _wait_before_retry(self, error: ModelError, number: int, deadline: float | None) -> float | None:
+    def _wait_before_retry(self, error: ModelError, tries: _Tries, deadline: float | None) -> float | None:
         """Seconds until the next attempt, or None where there is to be none."""
         asked = error.retry_after or 0.0
-        if not error.retryable or number > self._retries or asked > LONGEST_PAUSE_SECONDS:
+        if not error.retryable:
             return None
-        bound = min(LONGEST_BACKOFF_SECONDS, FIRST_BACKOFF_SECONDS * 2.0 ** (number - 1))
+        spent = tries.number > self._retries or asked > LONGEST_PAUSE_SECONDS
+        if spent and not self._outages.on and tries.outages >= MOST_OUTAGES:
+            return None
+        if spent and not self._outages.begin(error, tries.since):
+            return None
+        if self._outages.on and is_outage(error):
+            # An outage has its own waits. When it is over, the retries begin anew.
+            tries.join(self._outages.count)
+            return 0.0
+        bound = min(LONGEST_BACKOFF_SECONDS, FIRST_BACKOFF_SECONDS * 2.0 ** (tries.number - 1))
         wait = asked + bound * self._jitter()
-        if deadline is not None and self._clock() + wait >= deadline:
+        if deadline is not None and self.now() + wait >= deadline:
             return None
         return wait
+
+
+class _Tries:
+    """The attempts at one request."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        """Since the first, or since the last outage."""
+        self.since = 0
+        """How many attempts all requests had made when the first of these failed."""
+        self.outages = 0
+        """How many were waited for."""
+        self.outage = 0
+        """The last of them."""
+        self._attempts = 0
+        self._last: ModelError | None = None
+
+    def count(self, error: ModelError, sent: int) -> None:
+        self.number += 1
+        self._attempts += 1
+        self.since = sent if self.number == 1 else self.since
+        error.attempts = self._attempts
+        self._last = error
+
+    def join(self, outage: int) -> None:
+        self.number = 0
+        self.outages += outage != self.outage
+        self.outage = outage
+
+    def hopeless(self, ended: GivenUp) -> ModelError:
+        """The error where an outage did not end: the request's own, or else that which the outage began with."""
+        error = copy.copy(self._last or ended.error)
+        error.retryable = False
+        error.waited_seconds = ended.waited_seconds
+        return error
 
 
 class Bucket:

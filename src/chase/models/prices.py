@@ -34,6 +34,16 @@ class Pricing:
             return float(usage.cost)
         return self._listed(response)
 
+    def expected_usd(
+        self, usage: RequestUsage, *, model: str, provider: str, address: str | None = None
+    ) -> float | None:
+        """What a response with this usage would cost, or None if the price is unknown."""
+        from pydantic_ai.messages import ModelResponse
+
+        return self.cost_usd(
+            ModelResponse(parts=[], usage=usage, model_name=model, provider_name=provider, provider_url=address)
+        )
+
     def _listed(self, response: ModelResponse) -> float | None:
         reference = (response.model_name, response.provider_name, response.provider_url)
         if response.model_name is None or reference in self._unknown:

@@ -122,12 +122,14 @@ def _text(content: Json) -> str:
 
 def _call(call: Json, made_up_id: str) -> ToolCallPart:
     function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-        raise NotACompletion("a tool call names no function", call)
+    if not isinstance(function, dict):
+        raise NotACompletion("a tool call has no function", call)
+    name = function.get("name")
     arguments = function.get("arguments")
     given_id = call.get("id")
     return ToolCallPart(
-        function["name"],
+        # A call of nothing is the model's mistake, to be refused and counted, as that of an unknown tool is.
+        name if isinstance(name, str) else "",
         arguments if isinstance(arguments, str | dict) else "",
         tool_call_id=given_id if isinstance(given_id, str) and given_id else made_up_id,
     )

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from chase.core.errors import IntegrityError, UserError
-from chase.core.values import Json
+from chase.core.values import Json, Usage
 from chase.store.digests import TraceCodec
 from chase.store.lock import writer_pid
 from chase.store.records import (
@@ -122,12 +122,12 @@ class Reader:
         ]
 
     def spend(self, run: str | None = None) -> list[Spend]:
-        """The ledger's sums by run, method and role (of one run). A reused rollout adds nothing."""
+        """The ledger's sums by run, method, role and purpose (of one run). A reused rollout adds nothing."""
         rows = self._rows(
-            "SELECT run, method, role, COUNT(DISTINCT episode), COUNT(*), SUM(input_tokens), "
-            "SUM(cached_tokens), SUM(output_tokens), SUM(wall_seconds), SUM(cost_usd), "
+            "SELECT run, method, role, purpose, COUNT(DISTINCT episode), COUNT(*), SUM(input_tokens), "
+            "SUM(cached_tokens), SUM(output_tokens), SUM(wall_seconds), TOTAL(cost_usd), "
             "COUNT(*) - COUNT(cost_usd) FROM ledger WHERE ? IS NULL OR run = ? "
-            "GROUP BY run, method, role ORDER BY run, method, role",
+            "GROUP BY run, method, role, purpose ORDER BY run, method, role, purpose",
             (run, run),
         )
         return [
@@ -135,12 +135,28 @@ class Reader:
                 run=row[0],
                 method=row[1],
                 role=row[2],
-                episodes=row[3],
-                usage=usage_from((*row[4:9], None if row[10] else row[9])),
-                unpriced_requests=row[10],
+                purpose=row[3],
+                episodes=row[4],
+                usage=usage_from((*row[5:10], None if row[11] else row[10])),
+                priced_usd=row[10],
+                unpriced_requests=row[11],
             )
             for row in rows
         ]
+
+    def measured(self, benchmark: str, model: str | None = None) -> tuple[int, Usage]:
+        """How many scored rollouts of a benchmark (by its content hash; of one model) there are, and their usage."""
+        row = self._rows(
+            f"SELECT COUNT(*), {_USAGE_SUMS} FROM rollouts r "
+            "WHERE r.status = 'scored' AND r.benchmark = ? AND (? IS NULL OR r.model = ?)",
+            (benchmark, model, model),
+        )[0]
+        return (row[0], usage_from(row[1:])) if row[0] else (0, Usage())
+
+    def requests_of(self, episode: str) -> int:
+        """How many requests of an episode the ledger has."""
+        [(count,)] = self._rows("SELECT COUNT(*) FROM ledger WHERE episode = ?", (episode,))
+        return int(count)
 
     def episodes(self, run: str | None = None) -> list[EpisodeCount]:
         """The rollouts used, by run, method and role (of one run), reused ones and their usage included."""

@@ -84,15 +84,18 @@ class Seal:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Spend:
-    """What a method's model requests in one role of a run were charged: the ledger's sums."""
+    """What a method's model requests in one role of a run, for one purpose, were charged: the ledger's sums."""
 
     run: str
     method: str
     role: str
+    purpose: str
     episodes: int
     """Distinct episodes that made a request; reused rollouts are not among them."""
     usage: Usage
     """Its cost is None if the cost of any request is unknown."""
+    priced_usd: float
+    """The cost of the requests whose cost is known."""
     unpriced_requests: int
 
 

@@ -1,7 +1,8 @@
 """A loopback OpenAI-compatible server that answers by script: `async with OpenAIServer(script) as server`.
 
 Run as a program it serves the counting script in its own process, for measurements:
-`python -m chase.testing.openai_server --latency 0.2 --turns 4` prints its address and serves until stopped.
+`python -m chase.testing.openai_server --latency 0.2 --turns 4` prints its address and serves until stopped. With
+`--watch` a GET of `/in-flight` at that address says how many requests were in flight at any moment since the last one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import asyncio
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -21,7 +23,7 @@ from aiohttp import web
 from chase.core.values import Json
 
 Completion: TypeAlias = dict[str, Json]
-Script: TypeAlias = Callable[[dict[str, Json], int], Completion]
+Script: TypeAlias = Callable[[dict[str, Json], int], Completion | Awaitable[Completion]]
 """Called for each request that gets an answer, with its JSON and how often the very same body came before."""
 
 
@@ -34,6 +36,8 @@ class Fault:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str = '{"error":{"message":"injected fault"}}'
     content_type: str = "application/json"
+    stall_seconds: float = 0.0
+    """Nothing comes for so long, then whatever else is set."""
     reset: bool = False
     """The connection is cut before any answer."""
     cut: bool = False
@@ -70,12 +74,15 @@ class OpenAIServer:
         fault: FaultHook | None = None,
         port: int = 0,
         keep_log: bool = True,
+        watch: bool = False,
     ) -> None:
         self._script = script
         self._latency = latency
         self._fault = fault
         self._port = port
         self._keep_log = keep_log
+        self._watch = watch
+        self._moments: list[tuple[float, int]] = []
         self._seen: dict[bytes, int] = {}
         self._runner: web.ServerRunner | None = None
         self.requests: list[LoggedRequest] = []
@@ -110,7 +117,10 @@ class OpenAIServer:
                     handler.transport.close()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        body = await request.read()
+        body = await request.content.read()  # of any length, which `request.read` is not
+        if request.path == "/v1/in-flight" and self._watch:
+            moments, self._moments = self._moments, []
+            return _json_response(200, json.dumps(moments).encode())
         if request.path != "/v1/chat/completions" or request.method != "POST":
             return _json_response(404, b'{"error":{"message":"no such path"}}')
         attempt = self._count(body)
@@ -118,16 +128,25 @@ class OpenAIServer:
         if self._keep_log:
             log = LoggedRequest(path=request.path, json=sent, headers=dict(request.headers), attempt=attempt)
             self.requests.append(log)
-        self.in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        self._count_in_flight(1)
         try:
             await asyncio.sleep(self._latency)
             fault = self._fault(sent, attempt) if self._fault is not None else None
             if fault is not None:
                 return await self._fail(request, fault, sent, attempt)
-            return _json_response(200, json.dumps(self._script(sent, attempt)).encode())
+            return _json_response(200, await self._answer(sent, attempt))
         finally:
-            self.in_flight -= 1
+            self._count_in_flight(-1)
+
+    async def _answer(self, sent: dict[str, Json], attempt: int) -> bytes:
+        answer = self._script(sent, attempt)
+        return json.dumps(await answer if isinstance(answer, Awaitable) else answer).encode()
+
+    def _count_in_flight(self, change: int) -> None:
+        self.in_flight += change
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        if self._watch:
+            self._moments.append((time.monotonic(), self.in_flight))
 
     def _count(self, body: bytes) -> int:
         if not self._keep_log:
@@ -139,13 +158,14 @@ class OpenAIServer:
     async def _fail(
         self, request: web.BaseRequest, fault: Fault, sent: dict[str, Json], attempt: int
     ) -> web.StreamResponse:
+        await asyncio.sleep(fault.stall_seconds)
         if fault.reset:
             return _hang_up(request)
         if not (fault.cut or fault.truncate or fault.drip_seconds is not None):
             return web.Response(
                 status=fault.status, text=fault.body, headers=fault.headers, content_type=fault.content_type
             )
-        answer = json.dumps(self._script(sent, attempt)).encode()
+        answer = await self._answer(sent, attempt)
         if fault.truncate:
             return _json_response(200, answer[: len(answer) // 2])
         response = web.StreamResponse(headers={"Content-Length": str(len(answer)), **fault.headers})
@@ -244,9 +264,9 @@ def _hang_up(request: web.BaseRequest) -> web.StreamResponse:
     return web.Response(status=500)
 
 
-async def _serve(*, port: int, latency: float, turns: int) -> None:
+async def _serve(*, port: int, latency: float, turns: int, watch: bool) -> None:
     script = counting_script(turns)
-    async with OpenAIServer(script, latency=latency, port=port, keep_log=False) as server:
+    async with OpenAIServer(script, latency=latency, port=port, keep_log=False, watch=watch) as server:
         sys.stdout.write(f"{server.url}\n")
         sys.stdout.flush()
         await asyncio.Event().wait()
@@ -258,9 +278,10 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--latency", type=float, default=0.2, help="seconds before each answer")
     parser.add_argument("--turns", type=int, default=4, help="replies until the final answer")
+    parser.add_argument("--watch", action="store_true", help="serve /in-flight")
     options = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(port=options.port, latency=options.latency, turns=options.turns))
+        asyncio.run(_serve(port=options.port, latency=options.latency, turns=options.turns, watch=options.watch))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from chase.core.values import Json
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
 from chase.models.local import LocalModel
+from chase.models.meter import Meter
 
 NAME = "sim:scripted"
 
@@ -64,11 +65,11 @@ def call(tool: str, /, **arguments: Json) -> Call:
 class ScriptedModel(ChatModel):
     """A `ChatModel` that follows a script. `requests` holds what it was asked, oldest first."""
 
-    def __init__(self, script: Script, *, seconds: float = 0.0, version: str = "1") -> None:
+    def __init__(self, script: Script, *, seconds: float = 0.0, version: str = "1", meter: Meter | None = None) -> None:
         self.requests: list[Request] = []
         self._script = script
         self._seconds = seconds
-        super().__init__(ModelConfig(name=NAME), LocalModel(self._respond, name=NAME, version=version))
+        super().__init__(ModelConfig(name=NAME), LocalModel(self._respond, name=NAME, version=version), meter=meter)
 
     async def _respond(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         # What a harness put into the history has no model's name.
@@ -90,9 +91,9 @@ class ScriptedModel(ChatModel):
         return self._script[turn]
 
 
-def scripted(script: Script, *, seconds: float = 0.0, version: str = "1") -> ScriptedModel:
+def scripted(script: Script, *, seconds: float = 0.0, version: str = "1", meter: Meter | None = None) -> ScriptedModel:
     """A model that follows `script`, each reply after `seconds`. `version` enters its fingerprint."""
-    return ScriptedModel(script, seconds=seconds, version=version)
+    return ScriptedModel(script, seconds=seconds, version=version, meter=meter)
 
 
 def _response(step: str | Call | Sequence[Call] | ModelResponse, turn: int) -> ModelResponse:

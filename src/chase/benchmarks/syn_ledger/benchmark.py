@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import Self
 
 from chase.benchmarks.syn_ledger import generator, rendering, scoring, tools
 from chase.benchmarks.syn_ledger.allocation import ROLES, allocate
@@ -19,7 +21,7 @@ from chase.benchmarks.syn_ledger.rendering import RenderedFile
 from chase.benchmarks.syn_ledger.tools import LIMITS, TOOLS, LedgerEnvironment, SearchableFile, record_words
 from chase.core.errors import UserError, choose
 from chase.core.interfaces import Environment, Transformation
-from chase.core.keyed import digest
+from chase.core.keyed import digest, sorted_by_key
 from chase.core.observables import OBSERVABLES, ObservableFunction
 from chase.core.values import CheckResult, Defaults, FileView, Limits, Shown, ToolSpec, View
 from chase.protocol.transformation import OperatorList
@@ -100,6 +102,8 @@ class SynLedger:
         rollouts={"evo": 2, "disc": 2, "conf1": 5, "conf2": 5, "conf3": 5, "cert": 3},
     )
     observables: Sequence[ObservableFunction] = tuple(OBSERVABLES.values())
+    sizes: Mapping[str, int] = {}
+    """Role → most of its tasks that are used; all where it is not named."""
 
     def __init__(self, spec: SynLedgerSpec) -> None:
         self.spec = spec
@@ -164,7 +168,14 @@ class SynLedger:
         if role is None:
             return sorted(self._role_of)
         choose("split", role, self.roles)
-        return sorted(task for task, of in self._role_of.items() if of == role)
+        every = [task for task, of in self._role_of.items() if of == role]
+        return sorted(sorted_by_key(every, "fewer")[: self.sizes[role]] if role in self.sizes else every)
+
+    def fewer(self, sizes: Mapping[str, int]) -> Self:
+        """The same benchmark with at most so many tasks of a role, chosen by a hash: its rollouts are the same."""
+        cut = copy(self)
+        cut.sizes = dict(sizes)
+        return cut
 
     def role_of(self, task: str) -> str:
         return self._role_of[self.task(task).id]
@@ -203,7 +214,7 @@ class SynLedger:
         self._ready[key] = files
         if len(self._ready) > TASKS_KEPT:
             del self._ready[next(iter(self._ready))]
-        return LedgerEnvironment(self.task(task).question, files)
+        return LedgerEnvironment(self.task(task).question, files, tools=self.tools, limits=self.limits)
 
     def _searchable(self, task: str, transformation: Transformation[Manifest]) -> tuple[SearchableFile, ...]:
         manifest = self.manifest(task, transformation)

@@ -96,10 +96,17 @@ class SearchableFile:
 class LedgerEnvironment:
     """One rollout's tools. Every call is counted, also those that were refused."""
 
-    def __init__(self, question: str, files: Sequence[SearchableFile]) -> None:
+    def __init__(
+        self,
+        question: str,
+        files: Sequence[SearchableFile],
+        *,
+        tools: Sequence[ToolSpec] = TOOLS,
+        limits: Limits = LIMITS,
+    ) -> None:
         self.question = question
-        self.tools: Sequence[ToolSpec] = TOOLS
-        self.limits = LIMITS
+        self.tools = tools
+        self.limits = limits
         self._files = files
         self._used: Counter[str] = Counter()
         self._windows_read: Counter[str] = Counter()
@@ -121,13 +128,14 @@ class LedgerEnvironment:
         left = self.calls_left()
         self._used[group] += 1
         if group == "unknown":
-            return _refusal(f"There is no tool {_quoted(tool)}. Tools: {', '.join(self._handlers)}.")
+            names = ", ".join(spec.name for spec in self.tools)
+            return _refusal(f"There is no tool {_quoted(tool)}. Tools: {names}.")
         if not left["total"] or not left[group]:
             most = self.limits.group_calls[group]
             return _refusal(
                 f"No {group} calls left: this task allows {most} of them and {self.limits.total_calls} calls in all."
             )
-        spec = next(spec for spec in self.tools if spec.name == tool)
+        spec = self._spec(tool)
         if not isinstance(arguments, Mapping):
             return _refusal(f"{tool} takes its arguments as one JSON object.")
         unknown = [_quoted(name) for name in arguments if name not in spec.parameters["properties"]]
@@ -138,6 +146,9 @@ class LedgerEnvironment:
             told += [f"missing: {', '.join(missing)}"] if missing else []
             return _refusal(f"{tool} takes {wanted}; {'; '.join(told)}.")
         return self._handlers[tool](arguments)
+
+    def _spec(self, tool: str) -> ToolSpec:
+        return next(spec for spec in self.tools if spec.name == tool)
 
     def _list_files(self, arguments: Mapping[str, Json]) -> ToolResult:
         files = sorted(self._files, key=lambda f: f.listing)
@@ -151,11 +162,12 @@ class LedgerEnvironment:
         return ToolResult(head=f"{len(files)} files:", items=tuple(items))
 
     def _search(self, arguments: Mapping[str, Json]) -> ToolResult:
-        query, limit = arguments["query"], arguments.get("limit", DEFAULT_RESULTS)
+        allowed = self._spec("search").parameters["properties"]["limit"]
+        query, limit, most = arguments["query"], arguments.get("limit", allowed["default"]), allowed["maximum"]
         if not isinstance(query, str) or not (wanted := words_of(query)):
             return _refusal("search: query must be a text with at least one word.")
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_RESULTS:
-            return _refusal(f"search: limit must be an integer from 1 to {MOST_RESULTS}.")
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= most:
+            return _refusal(f"search: limit must be an integer from 1 to {most}.")
         full = [f for f in self._files if any(wanted <= words for words in f.words)]
         full.sort(key=lambda f: f.file.id)
         broad = sorted((f for f in self._files if f not in full), key=lambda f: f.rank)

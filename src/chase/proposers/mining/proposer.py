@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chase.core.agents import Candidate, CandidateTrack, ProposerContext
+from chase.core.agents import AnswersOnce, Candidate, CandidateTrack, ProposerContext
 from chase.core.errors import choose
 from chase.core.keyed import uniform
 from chase.core.values import Json
@@ -36,7 +36,7 @@ class Hindsight:
     """The current harness without the edits that broke a constraint; None where it broke none."""
 
 
-class MiningProposer:
+class MiningProposer(AnswersOnce):
     """Deterministic in the history and the seed."""
 
     def __init__(self, prior: str = "even") -> None:

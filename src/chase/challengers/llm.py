@@ -1,0 +1,125 @@
+"""The language-model Challenger: reads both harnesses and their traces, and writes typed transformations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from chase.core.agents import ChallengerContext, Draft, EpisodeBounds, Refusal
+from chase.core.values import Json
+from chase.engine.agent import Conversation, Submission, episode_bounds
+from chase.engine.agent_records import AgentEpisode, RecordedAgent
+from chase.engine.history_tools import HistoryTools
+from chase.engine.prompt_files import PromptFiles
+from chase.models.chat import ChatModel
+from chase.protocol.proposal import MOST_OPERATORS, OperatorForm
+
+VERSION = 1
+"""Of the prompts and the procedure. Raised with either."""
+FURTHER_TURNS = 4
+MOST_PROPOSALS = 64
+
+
+class ProposalForm(BaseModel):
+    """A proposal with the fields of the paper's table."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    operators: list[OperatorForm] = Field(min_length=1, max_length=MOST_OPERATORS)
+    seed: int = Field(default=0, ge=0, lt=2**48, description="replays the proposal")
+    declared: list[str] | None = Field(default=None, description="protocol fields that it changes")
+    description: str = Field(max_length=4000)
+    suspected_shortcut: str = Field(max_length=4000)
+    suspected_observables: list[str] = Field(default=[], max_length=50)
+    supporting_traces: list[str] = Field(default=[], max_length=50)
+    validity: list[str] = Field(default=[], max_length=20, description="why it is valid; kept, not believed")
+
+    def draft(self, context: ChallengerContext, stamp: dict[str, Json]) -> Draft:
+        form: dict[str, Json] = {
+            "benchmark": context.benchmark,
+            "operators": [operator.model_dump(mode="json", exclude_none=True) for operator in self.operators],
+            "seed": self.seed,
+            "description": f"{self.description}\nSuspected shortcut: {self.suspected_shortcut}"[:4000],
+            "claims": self.validity,
+        }
+        if self.declared is not None:
+            form["declared"] = self.declared
+        known = [name for name in self.suspected_observables if name in context.observables]
+        return Draft(
+            form=form,
+            suspected=tuple(dict.fromkeys(known)),
+            traces=tuple(self.supporting_traces),
+            replay={"seed": self.seed, "round": context.round, **stamp},
+        )
+
+
+class Proposals(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    proposals: list[ProposalForm] = Field(min_length=1, max_length=MOST_PROPOSALS)
+
+
+PROPOSALS = Submission(name="submit_proposals", description="Hand in the proposals.", form=Proposals)
+
+
+class LanguageModelChallenger(RecordedAgent):
+    """Asks one model, one episode a round."""
+
+    def __init__(self, model: ChatModel, *, history_tokens: int = 200_000, turns: int = 24) -> None:
+        self._model = model
+        self._history_tokens = history_tokens
+        self._turns = turns
+        self._prompts = PromptFiles("chase.challengers", VERSION)
+        self._talk: Conversation | None = None
+        self._episode: AgentEpisode | None = None
+
+    @property
+    def name(self) -> str:
+        return (
+            f"llm:{self._model.config.name}:{self._model.fingerprint[:8]}:prompts-{self._prompts.stamp}:"
+            f"history-{self._history_tokens}:turns-{self._turns}"
+        )
+
+    @property
+    def bounds(self) -> EpisodeBounds:
+        return episode_bounds(
+            self._model, requests=self._turns + 2 * FURTHER_TURNS, history_tokens=self._history_tokens
+        )
+
+    async def challenge(self, context: ChallengerContext) -> Sequence[Draft]:
+        reading = HistoryTools(context.history, tokens=self._history_tokens, seed=context.seed)
+        names = {"round": context.round, "current": context.current, "initial": context.initial}
+        system = self._prompts.fill(
+            "system",
+            **names,
+            mark=reading.mark,
+            operators=json.dumps([dict(operator) for operator in context.operators]),
+            effects="; ".join(
+                f"{json.dumps(dict(effect.operator))}: "
+                + ", ".join(f"{name} {value:.1f}" for name, value in effect.touched.items())
+                for effect in context.effects
+            ),
+            observables="; ".join(f"{name}: {what}" for name, what in context.observables.items()),
+        )
+        self._episode = self.episode("challenge", context.round)
+        self._talk = Conversation(
+            model=self._model, episode=self._episode, system=system, tools=reading.tools(), seed=context.seed
+        )
+        asked = self._prompts.fill("challenge", **names, proposals=context.proposals)
+        return self._drafts(context, await self._talk.work(asked, PROPOSALS, turns=self._turns))
+
+    async def revise(self, context: ChallengerContext, refused: Sequence[Refusal]) -> Sequence[Draft]:
+        if self._talk is None:
+            return ()
+        told = "\n".join(f"- {refusal.name}: {refusal.reason}" for refusal in refused)
+        asked = self._prompts.fill("refused", refusals=told)
+        return self._drafts(context, await self._talk.work(asked, PROPOSALS, turns=FURTHER_TURNS))
+
+    def _drafts(self, context: ChallengerContext, given: Proposals | None) -> list[Draft]:
+        if self._talk is None or self._episode is None:
+            raise RuntimeError("no episode is open")
+        stamp: dict[str, Json] = {"agent": self.name, "prompts": self._prompts.stamp}
+        self._episode.note("episode.json", {**stamp, "remarks": self._talk.remarks})
+        return [] if given is None else [proposal.draft(context, stamp) for proposal in given.proposals]

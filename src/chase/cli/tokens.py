@@ -1,0 +1,47 @@
+"""Token use in words and tables, as the paper's two tables have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+
+from chase.methods.accounting import STAGES, Account
+
+TITLES = {"optimisation": "optimisation and selection", "certification": "certification"}
+
+
+def token_lines(tokens: Mapping[str, Any]) -> Iterator[str]:
+    """Two lines for a run's result: what each stage used, and what of it was paid for here."""
+    for stage in STAGES:
+        found, paid = tokens[stage], tokens[stage]["paid"]
+        yield (
+            f"{TITLES[stage]}: {found['episodes']:,} episodes ({found['reused']:,} reused), "
+            f"{millions(found['total'])} M tokens, {millions(found['uncached'])} M "
+            f"without cached input; paid for {millions(paid['total'])} M, "
+            f"{usd(paid['cost_usd'])}"
+        )
+
+
+def token_table(title: str, accounts: Sequence[Account]) -> Table:
+    """One of the two tables. Tokens in millions."""
+    table = Table(title=title, title_justify="left")
+    for name in ("run", "method"):
+        table.add_column(name, overflow="fold")
+    for name in ("episodes", "reused", "total (M)", "without cached (M)", "paid total (M)", "paid USD"):
+        table.add_column(name, justify="right")
+    for account in accounts:
+        row = account.to_json()
+        numbers = (f"{row['episodes']:,}", f"{row['reused']:,}", millions(row["total"]), millions(row["uncached"]))
+        paid = row["paid"]
+        table.add_row(account.run, account.method, *numbers, millions(paid["total"]), usd(paid["cost_usd"]))
+    return table
+
+
+def millions(tokens: float) -> str:
+    return f"{tokens / 1e6:,.2f}"
+
+
+def usd(cost: float | None) -> str:
+    return "cost unknown" if cost is None else f"${cost:,.4f}"

@@ -1,0 +1,227 @@
+"""An agent that is a command of somebody else's (Claude Code, Codex, …): it works at a desk and leaves answers there.
+
+One round is one episode of at most a few attempts: the first, and one for each time that answers were refused. A
+finished attempt is in the records with its answers, before they are used: a resumed run reads it there and does not
+pay again. A command that fails or leaves rubbish leaves no answers; it ends nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from chase.core.agents import EpisodeBounds
+from chase.core.errors import UserError
+from chase.core.keyed import digest
+from chase.core.values import Json, Usage
+from chase.engine.agent_records import AgentEpisode, RecordedAgent
+from chase.engine.confinement import TIMEOUT_SECONDS, Confinement, Ended
+from chase.engine.desk_folder import DeskFolder, Redact, printable
+from chase.engine.reported_usage import reported_usage
+
+NOT_REPORTED = "usage not reported"
+REFUSED = "REFUSED.md"
+
+Read = Callable[[Path, Redact], tuple[Json, list[str]]]
+"""(the folder of answers, redactor) → the answers as plain data, and what is wrong with them."""
+
+
+class Instructions:
+    """The `prompts/coding_agent*.md` of a package. `version` is raised by hand; the digest tells what was said."""
+
+    def __init__(self, package: str, version: int) -> None:
+        folder = files(package) / "prompts"
+        self._texts = {
+            entry.name: entry.read_text(encoding="utf-8")
+            for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+            if entry.name.startswith("coding_agent") and entry.name.endswith(".md")
+        }
+        self.stamp = f"{version}-{digest(self._texts)[:8]}"
+        """Stands on every record that was made with them."""
+
+    def fill(self, name: str, **values: object) -> str:
+        """One of the texts with its placeholders filled in."""
+        return Template(self._texts[f"{name}.md"]).substitute({key: str(value) for key, value in values.items()})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attempt:
+    """One run of the command that ended."""
+
+    number: int
+    answers: Json
+    problems: list[str]
+    """What cannot be read of the answers."""
+    exit: int | None
+
+
+class CodingAgent(RecordedAgent):
+    """What a Proposer and a Challenger of this kind share: the command, its desk and its records."""
+
+    def __init__(
+        self,
+        command: str,
+        instructions: Instructions,
+        *,
+        network: bool = False,
+        unconfined: bool = False,
+        pass_env: Sequence[str] = (),
+        readable: Sequence[str | Path] = (),
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> None:
+        self.instructions = instructions
+        self.confinement = Confinement(
+            command=command,
+            network=network,
+            unconfined=unconfined,
+            pass_env=tuple(pass_env),
+            readable=tuple(Path(path).expanduser().absolute() for path in readable),
+            timeout_seconds=timeout_seconds,
+        )
+        self._episode: AgentEpisode | None = None
+        self._desk: DeskFolder | None = None
+        self._attempts = 0
+        self._reported = 0
+
+    @property
+    def name(self) -> str:
+        """What decides its answers: the command, by its program and digest, what it may use, the instructions."""
+        made = self.confinement
+        marks = [mark for mark in ("network", "unconfined") if getattr(made, mark)]
+        program = Path(made.words[0]).name
+        return ":".join(["coding-agent", program, digest(made.words)[:8], *marks, f"prompts-{self.instructions.stamp}"])
+
+    @property
+    def bounds(self) -> EpisodeBounds:
+        """None that are known: what a command asks of models cannot be bounded from outside, only its time is."""
+        return EpisodeBounds()
+
+    def check(self) -> None:
+        """A `SetupError` where the command could not be started. For the command line, before a run starts."""
+        self.confinement.check()
+
+    def begin(self, purpose: str, round: int) -> None:
+        """Open the records of a round."""
+        self._episode = self.episode(purpose, round)
+        self._attempts = self._reported = 0
+
+    async def attempt(self, given: Mapping[str, str], history: Path, read: Read) -> Attempt:
+        """The next attempt of the round: as it is recorded, else made now.
+
+        `given` is what is new at the desk: everything the first time, one file at the top later.
+        """
+        episode = self._opened
+        self._attempts += 1
+        asked = digest([self.name, self._attempts, dict(given)])
+        kept = self._kept(f"attempt-{self._attempts}.json")
+        known = kept.get("asked") == asked
+        if known:
+            self._desk = DeskFolder(episode.folder / kept["desk"])
+        else:
+            kept = await self._made(asked, given, history, read)
+            episode.note(f"attempt-{self._attempts}.json", kept)
+        self._charge(kept, known=known)
+        return Attempt(number=self._attempts, answers=kept["answers"], problems=kept["problems"], exit=kept["exit"])
+
+    def told(self, refused: Mapping[str, str], problems: Sequence[str]) -> dict[str, str]:
+        """The file that tells which answers (by what the agent calls them) cannot be used, and why."""
+        lines = [f"- {name}: {reason}" for name, reason in refused.items()]
+        text = "\n".join([*lines, *(f"- {problem}" for problem in problems)])
+        return {REFUSED: self.instructions.fill("coding_agent_refused", refusals=printable(text))}
+
+    def stamp(self, attempt: Attempt) -> dict[str, Json]:
+        """What stands on everything that came of an attempt."""
+        return {
+            "agent": self.name,
+            "prompts": self.instructions.stamp,
+            "attempt": attempt.number,
+            "exit": attempt.exit,
+            "confined": not self.confinement.unconfined,
+        }
+
+    @property
+    def _opened(self) -> AgentEpisode:
+        if self._episode is None:
+            raise RuntimeError("no episode is open")
+        return self._episode
+
+    async def _made(self, asked: str, given: Mapping[str, str], history: Path, read: Read) -> dict[str, Any]:
+        """Run the command and read what it left."""
+        episode, number, made = self._opened, self._attempts, self.confinement
+        started = self._kept(f"attempt-{number}-started.json")
+        times = started["times"] + 1 if started.get("asked") == asked else 1
+        episode.note(f"attempt-{number}-started.json", {"asked": asked, "times": times})
+        desk = self._prepared(given)
+        desk.open_for_work(history, copy=made.unconfined)
+        assert self.records is not None
+        hidden = [self.records.store.workspace.state]
+        logs = episode.folder / f"log-{number}.stdout", episode.folder / f"log-{number}.stderr"
+        try:
+            ended = await made.run(desk.root, history=history, hidden=hidden, logs=logs)
+        finally:
+            desk.close_after_work()
+        try:
+            answers, problems = read(desk.answers, made.redact)
+        except UserError as error:
+            answers, problems = None, [str(error)]
+        return {
+            "asked": asked,
+            "agent": self.name,
+            "prompts": self.instructions.stamp,
+            "command": made.command,
+            "confined": not made.unconfined,
+            "network": made.network,
+            "desk": desk.root.name,
+            "interrupted_before": times - 1,
+            "exit": ended.exit,
+            "stopped": ended.stopped,
+            "seconds": ended.seconds,
+            "usage": self._usage(ended),
+            "problems": problems,
+            "answers": answers,
+        }
+
+    def _prepared(self, given: Mapping[str, str]) -> DeskFolder:
+        """The desk, with what is new on it. What an interrupted first attempt left is not used."""
+        if self._attempts == 1 or self._desk is None:
+            number = 1
+            while (root := self._opened.folder / f"desk-{number}").exists():
+                DeskFolder(root).close_after_work()
+                number += 1
+            self._desk = DeskFolder(root)
+            self._desk.lay_out(given)
+        else:
+            for name, text in given.items():
+                self._desk.put(name, text)
+        return self._desk
+
+    def _usage(self, ended: Ended) -> Json:
+        found = reported_usage(ended.output, wall_seconds=ended.seconds)
+        if found is None:
+            return NOT_REPORTED
+        usage, model = found
+        return {**asdict(usage), "served_model": printable(model) or Path(self.confinement.words[0]).name}
+
+    def _charge(self, kept: Mapping[str, Any], *, known: bool) -> None:
+        """Put the reported usage into the ledger. Of a known attempt it is there, unless the process died just then."""
+        if kept["usage"] == NOT_REPORTED:
+            return
+        self._reported += 1
+        assert self.records is not None
+        if not known or self.records.store.requests_of(self._opened.id) < self._reported:
+            used = dict(kept["usage"])
+            model = used.pop("served_model")
+            self._opened.charge(Usage(**used), served_model=model)
+
+    def _kept(self, name: str) -> dict[str, Any]:
+        """A file of the episode; {} where there is none or it is damaged."""
+        try:
+            content = json.loads((self._opened.folder / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return content if isinstance(content, dict) else {}

@@ -1,0 +1,111 @@
+"""What a run used and what it paid for, as the paper's section "Token Use" counts it.
+
+An episode is one execution of one model role on one input: a rollout, a Proposer's round, a Challenger's round. A
+reused rollout is an episode of the method that uses it, with its tokens, and costs that method nothing: *used* and
+*paid* are told apart everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from chase.core.values import Json, Usage
+from chase.store.records import EpisodeCount, Spend
+
+Stage = Literal["optimisation", "certification"]
+"""Optimisation and selection (of an audit: search and confirmation), and the sealed tasks: a table each."""
+STAGES: tuple[Stage, ...] = ("optimisation", "certification")
+CERTIFIED = "cert"
+"""The role of the sealed tasks."""
+ROLLOUT = "rollout"
+"""The purpose of a rollout's requests in the ledger; every other is an agent's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """One row of the paper's tables: a method's episodes and tokens in one stage of a run."""
+
+    run: str
+    method: str
+    stage: Stage
+    episodes: int
+    rollouts: int
+    reused: int
+    """Rollouts that were in the store already."""
+    used: Usage
+    """Of all episodes. Attempts that did not end in a result are not among them."""
+    paid: Usage
+    """Of all requests that were made, those of cut or failed attempts included."""
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "episodes": self.episodes,
+            "rollouts": self.rollouts,
+            "agent_episodes": self.episodes - self.rollouts,
+            "reused": self.reused,
+            **_tokens(self.used),
+            "paid": {"requests": self.paid.requests, **_tokens(self.paid), "cost_usd": self.paid.cost_usd},
+        }
+
+
+def accounts(episodes: Iterable[EpisodeCount], spends: Iterable[Spend]) -> list[Account]:
+    """A row for each run, method and stage, both stages of each."""
+    counts, sums = list(episodes), list(spends)
+    found = dict.fromkeys([*((c.run, c.method) for c in counts), *((s.run, s.method) for s in sums)])
+    return [
+        _account(
+            run,
+            method,
+            stage,
+            [c for c in counts if (c.run, c.method, stage_of(c.role)) == (run, method, stage)],
+            [s for s in sums if (s.run, s.method, stage_of(s.role)) == (run, method, stage)],
+        )
+        for run, method in found
+        for stage in STAGES
+    ]
+
+
+def stages(found: Iterable[Account]) -> dict[str, Json]:
+    """The accounts of one run with one method by stage, as results carry them; nothing used is written out as 0."""
+    empty = {stage: _account("", "", stage, [], []) for stage in STAGES}
+    return {stage: account.to_json() for stage, account in (empty | {a.stage: a for a in found}).items()}
+
+
+def paid_before(spends: Iterable[Spend]) -> tuple[Usage, int]:
+    """What the ledger says was paid, with the cost of what has a known one, and how many requests have none."""
+    sums = list(spends)
+    total = _total([spend.usage for spend in sums])
+    known = sum(spend.priced_usd for spend in sums)
+    return Usage(**{**asdict(total), "cost_usd": known}), sum(spend.unpriced_requests for spend in sums)
+
+
+def stage_of(role: str) -> Stage:
+    return "certification" if role == CERTIFIED else "optimisation"
+
+
+def _account(run: str, method: str, stage: Stage, counts: Sequence[EpisodeCount], spends: Sequence[Spend]) -> Account:
+    agents = [spend for spend in spends if spend.purpose != ROLLOUT]
+    rollouts = sum(count.episodes for count in counts)
+    return Account(
+        run=run,
+        method=method,
+        stage=stage,
+        episodes=rollouts + sum(spend.episodes for spend in agents),
+        rollouts=rollouts,
+        reused=sum(count.reused for count in counts),
+        used=_total([*(count.usage for count in counts), *(spend.usage for spend in agents)]),
+        paid=_total([spend.usage for spend in spends]),
+    )
+
+
+def _total(usages: Sequence[Usage]) -> Usage:
+    """The sum; nothing at all costs nothing."""
+    return sum(usages, Usage()) if any(usage.requests for usage in usages) else Usage(cost_usd=0.0)
+
+
+def _tokens(usage: Usage) -> Mapping[str, int]:
+    """The paper's two columns: input and output in all, and without cached input."""
+    total = usage.input_tokens + usage.output_tokens
+    return {"total": total, "uncached": total - usage.cached_tokens}

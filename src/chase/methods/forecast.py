@@ -1,0 +1,301 @@
+"""What a run or an audit can take: rollouts by stage and role, at least and at most, then requests, tokens and cost.
+
+At most: every round archives an entry, every candidate is new, and each composition is reduced part by part. At
+least: no candidate is accepted and `H_t` stays `H_0`. A cell (harness, variant) that was evaluated before counts
+once. Rollouts that the store has from other runs are not taken off: a forecast is of a run in an empty store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import comb
+from typing import Any, Literal
+
+from chase.core.agents import Bounded, EpisodeBounds
+from chase.core.interfaces import Benchmark
+from chase.core.values import Json, Limits
+from chase.engine.evaluator import SEALED
+from chase.harness.spec import base_name
+from chase.methods.arena import pooled
+from chase.methods.audit import CONFIRM, SEARCH_ROLES, AuditPlan
+from chase.methods.certification import NEUTRAL
+from chase.methods.counterfactuals import MOST_REDUCED
+from chase.methods.desks import MOST_CANDIDATES
+from chase.methods.run import Plan
+from chase.protocol.proposal import MOST_OPERATORS
+from chase.store.reader import Reader
+
+PRESELECTED = 2
+"""Proposals evaluated in a round of CHASE."""
+REPLY_TOKENS = 4_096
+"""In a bound: of a reply of a model whose settings have no max_tokens."""
+
+Agent = Literal["proposer", "challenger"]
+Price = Callable[[int, int, int], float | None]
+"""USD for one request's input tokens, cached ones among them, and output tokens; None if unknown."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Between:
+    """A count that is known but for its bounds."""
+
+    least: float
+    most: float
+
+    def __add__(self, other: Between) -> Between:
+        return Between(least=self.least + other.least, most=self.most + other.most)
+
+    def __mul__(self, each: float) -> Between:
+        return Between(least=self.least * each, most=self.most * each)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rollouts:
+    """Rollouts of one stage ('round 1', 'final selection', 'certification', …) on one task set."""
+
+    stage: str
+    role: str
+    count: Between
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Episodes:
+    """An agent's episodes, with what one can use at most; None if that is unknown."""
+
+    agent: Agent
+    name: str
+    count: Between
+    bounds: EpisodeBounds | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forecast:
+    """Everything that a run can make."""
+
+    rollouts: tuple[Rollouts, ...]
+    agents: tuple[Episodes, ...]
+    limits: Limits
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TypicalRollout:
+    """What one rollout takes on average, and how that is known."""
+
+    source: str
+    measured: int
+    """Rollouts that it was measured on."""
+    requests: float
+    input_tokens: float
+    cached_tokens: float
+    output_tokens: float
+
+    @property
+    def tokens(self) -> float:
+        return self.input_tokens + self.output_tokens
+
+
+MEASURED: Mapping[str, TypicalRollout] = {
+    "syn-ledger": TypicalRollout(
+        source="measured once on 2,208 rollouts of sim:reader; a language model may write longer replies",
+        measured=2_208,
+        requests=5.7,
+        input_tokens=4_901,
+        cached_tokens=0,
+        output_tokens=66,
+    )
+}
+"""By benchmark, where the store has no rollout of it: a whole `chase evolve` on syn-ledger@7, seed 1."""
+
+
+def forecast_evolution(plan: Plan, *, certify: bool = True) -> Forecast:
+    """The bounds of `chase evolve`."""
+    rounds = plan.settings.rounds
+    constrained = plan.method == "chase"
+    found = list(_constrained(plan) if constrained else _plain(plan))
+    if certify:
+        variants = 1 + (NEUTRAL in plan.benchmark.variants())
+        most = variants + (rounds if constrained else 0)
+        found.append(_cells(plan.benchmark, plan.rollouts, "certification", "cert", variants, 2 * most))
+    agents = [_episodes("proposer", plan.proposer, rounds, rounds)]
+    if constrained:
+        agents.append(_episodes("challenger", plan.challenger, 0, rounds))
+    return Forecast(rollouts=tuple(found), agents=tuple(agents), limits=plan.benchmark.limits)
+
+
+def _plain(plan: Plan) -> Iterator[Rollouts]:
+    """Meta-Harness: `H_0` once, then each round's candidates."""
+    for t in range(1, plan.settings.rounds + 1):
+        first = t == 1
+        yield _cells(plan.benchmark, plan.rollouts, f"round {t}", "evo", int(first), first + MOST_CANDIDATES)
+
+
+def _constrained(plan: Plan) -> Iterator[Rollouts]:
+    """Algorithm 1. In round t there are at most t variants, of which one is new."""
+    rounds, benchmark = plan.settings.rounds, plan.benchmark
+    confirmation = [role for role in benchmark.roles if role.startswith("conf")]
+    tried = 2 * (PRESELECTED + _parts(plan.challenger) if plan.settings.reduce else PRESELECTED)
+    for t in range(1, rounds + 1):
+        stage, first = f"round {t}", t == 1
+        known = 1 if first else 2  # H_0; later H_0 and H_{t-1} under the variant that is new
+        yield _cells(benchmark, plan.rollouts, stage, "evo", int(first), known + MOST_CANDIDATES * t)
+        yield _cells(benchmark, plan.rollouts, stage, "disc", int(first), first + 1 + tried)
+        role = confirmation[(t - 1) % len(confirmation)]
+        again = t > len(confirmation)  # then the set has H_0 as released
+        yield _cells(benchmark, plan.rollouts, stage, role, 0, 4 - again)
+    # Under the last entry every H_t is new; under entry s those of the rounds before s are.
+    late = rounds + 1 + comb(rounds - 1, 2)
+    yield _cells(benchmark, plan.rollouts, "final selection", "evo", 0, late)
+
+
+def forecast_audit(plan: AuditPlan) -> Forecast:
+    """The bounds of `chase audit`."""
+    settings, benchmark = plan.settings, plan.benchmark
+    searched = not plan.given
+    found: list[Rollouts] = []
+    if searched:
+        tried = settings.evaluated + (_parts(plan.challenger) if settings.reduce else 0)
+        for role in SEARCH_ROLES:
+            found.append(_cells(benchmark, plan.rollouts, "search, as released", role, 2, 2))
+            for t in range(1, settings.rounds + 1):
+                found.append(_cells(benchmark, plan.rollouts, f"search, round {t}", role, 0, 2 * tried))
+    roles = [role for role in benchmark.roles if role not in SEARCH_ROLES]
+    held = {role: benchmark.tasks(role) for role in roles if role not in SEALED or plan.use_cert is not None}
+    most = 2 * (1 + (settings.rounds if searched else len(plan.given)))
+    for role, tasks in pooled(held, CONFIRM, plan.confirm_size).items():
+        each = len(tasks) * plan.rollouts[role]
+        found.append(Rollouts(stage="confirmation", role=role, count=Between(least=2, most=most) * each))
+    episodes = settings.rounds if searched else 0
+    agents = (_episodes("challenger", plan.challenger, episodes, episodes),)
+    return Forecast(rollouts=tuple(found), agents=agents, limits=benchmark.limits)
+
+
+def _cells(
+    benchmark: Benchmark[Any], rollouts: Mapping[str, int], stage: str, role: str, least: int, most: int
+) -> Rollouts:
+    each = len(benchmark.tasks(role)) * rollouts[role]
+    return Rollouts(stage=stage, role=role, count=Between(least=least, most=most) * each)
+
+
+def _parts(challenger: object) -> int:
+    """Most parts of a composition that a reduction evaluates: see `counterfactuals.discover`."""
+    bounds = challenger.bounds if isinstance(challenger, Bounded) else None
+    most = MOST_OPERATORS if bounds is None or bounds.operators is None else bounds.operators
+    if most <= MOST_REDUCED:
+        return most if most == MOST_REDUCED else 0
+    # Singles and the pairs with the best of them; where no single is valid, all pairs.
+    return max(most + most - 1, comb(most, MOST_REDUCED))
+
+
+def _episodes(agent: Agent, made: Any, least: int, most: int) -> Episodes:
+    bounds = made.bounds if isinstance(made, Bounded) else None
+    return Episodes(agent=agent, name=made.name, count=Between(least=least, most=most), bounds=bounds)
+
+
+def typical_rollout(store: Reader | None, benchmark: Benchmark[Any], fingerprint: str) -> TypicalRollout | None:
+    """What a rollout takes: of this model in the store, else of any, else as measured once; None if nobody knows."""
+    for model, whose in ((fingerprint, "of this model"), (None, "of other models")):
+        count, used = (0, None) if store is None else store.measured(benchmark.content_hash, model)
+        if used is not None and count:
+            return TypicalRollout(
+                source=f"{count} rollouts {whose} in the store",
+                measured=count,
+                requests=used.requests / count,
+                input_tokens=used.input_tokens / count,
+                cached_tokens=used.cached_tokens / count,
+                output_tokens=used.output_tokens / count,
+            )
+    return MEASURED.get(base_name(benchmark.name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """What turns counts into tokens and money."""
+
+    typical: TypicalRollout | None
+    reply_tokens: int | None
+    """The model's max_tokens."""
+    price: Price
+    agent_prices: Mapping[Agent, Price]
+
+
+def describe(forecast: Forecast, rates: Rates) -> dict[str, Json]:
+    """The forecast as results carry it. `expected` is at what rollouts typically take, `bound` at what they may."""
+    rows = [{"stage": r.stage, "role": r.role, **_of_rollouts(r.count, forecast, rates)} for r in forecast.rollouts]
+    agents = [_of_agent(episodes, rates) for episodes in forecast.agents]
+    every = sum((r.count for r in forecast.rollouts), Between(least=0, most=0))
+    typical = rates.typical
+    return {
+        "per_rollout": typical and {**asdict(typical), "cost_usd": _usd_each(rates)},
+        "rollouts": rows,
+        "agents": agents,
+        "total": _total(_of_rollouts(every, forecast, rates), agents),
+    }
+
+
+def _of_rollouts(count: Between, forecast: Forecast, rates: Rates) -> dict[str, Json]:
+    typical, steps = rates.typical, forecast.limits.steps
+    request = forecast.limits.context_tokens + (rates.reply_tokens or REPLY_TOKENS)
+    usd = _usd_each(rates)
+    return {
+        "episodes": _whole(count),
+        "requests": {"expected": typical and _whole(count * typical.requests), "bound": round(count.most * steps)},
+        "tokens": {
+            "expected": typical and _whole(count * typical.tokens),
+            "bound": round(count.most * steps * request),
+        },
+        "cost_usd": None if usd is None else asdict(count * usd),
+    }
+
+
+def _usd_each(rates: Rates) -> float | None:
+    """The expected cost of a rollout: its mean request, as often as it makes one."""
+    typical = rates.typical
+    if typical is None or not typical.requests:
+        return None
+    tokens = (typical.input_tokens, typical.cached_tokens, typical.output_tokens)
+    each = rates.price(*(round(count / typical.requests) for count in tokens))
+    return None if each is None else each * typical.requests
+
+
+def _of_agent(episodes: Episodes, rates: Rates) -> dict[str, Json]:
+    """An agent's episodes. What it uses is known as a bound only; an offline one uses nothing."""
+    bounds, most = episodes.bounds, episodes.count.most
+    usd: float | None = None
+    if bounds is not None:
+        requests = max(1, bounds.requests)
+        each = rates.agent_prices[episodes.agent](bounds.input_tokens // requests, 0, bounds.output_tokens // requests)
+        usd = 0.0 if not bounds.requests else None if each is None else each * requests * most
+    return {
+        "agent": episodes.agent,
+        "name": episodes.name,
+        "episodes": _whole(episodes.count),
+        "requests": None if bounds is None else round(most * bounds.requests),
+        "tokens": None if bounds is None else round(most * (bounds.input_tokens + bounds.output_tokens)),
+        "cost_usd": usd,
+    }
+
+
+def _total(rollouts: Mapping[str, Json], agents: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    """Rollouts and agents together, agents at their bounds. One unknown part makes a sum unknown."""
+    episodes = {
+        end: rollouts["episodes"][end] + sum(agent["episodes"][end] for agent in agents) for end in ("least", "most")
+    }
+    found: dict[str, Json] = {"episodes": episodes}
+    for name in ("requests", "tokens"):
+        beside = [agent[name] for agent in agents]
+        known = None not in beside
+        expected = rollouts[name]["expected"]
+        found[name] = {
+            "expected": {**expected, "most": expected["most"] + sum(beside)} if expected and known else None,
+            "bound": rollouts[name]["bound"] + sum(beside) if known else None,
+        }
+    costs = [agent["cost_usd"] for agent in agents]
+    usd = rollouts["cost_usd"]
+    priced = usd is not None and None not in costs
+    found["cost_usd"] = {**usd, "most": usd["most"] + sum(costs)} if priced else None
+    return found
+
+
+def _whole(count: Between) -> dict[str, int]:
+    return {"least": round(count.least), "most": round(count.most)}

@@ -1,0 +1,176 @@
+"""The language-model Proposer: two feedback passes, two candidates, and R³ into a third, as in HarnessCompass.
+
+It is a tool-using agent on the read-only history. It decides nothing: what it hands in is parsed as data by the host,
+and one that hands in rubbish ends with no candidates, which leaves `H_{t-1}` and `H_0` in the pool.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chase.core.agents import Candidate, EpisodeBounds, ProposerContext, Refusal
+from chase.core.values import Json
+from chase.engine.agent import Conversation, episode_bounds
+from chase.engine.agent_records import AgentEpisode, RecordedAgent
+from chase.engine.history import RELEASED, History
+from chase.engine.history_tools import HistoryTools
+from chase.engine.prompt_files import PromptFiles
+from chase.harness.folder import render_files
+from chase.harness.spec import Structure
+from chase.models.chat import ChatModel
+from chase.proposers.submission import CANDIDATES, DRAFTS, FEEDBACK, Candidates, Drafts, Feedback, candidates_of
+
+VERSION = 1
+"""Of the prompts and the procedure. Raised with either."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turns:
+    """Requests that each part of an episode may take."""
+
+    feedback: int = 12
+    """Of each of the two passes."""
+    drafts: int = 6
+    submission: int = 6
+    """Also of each further try."""
+
+    @property
+    def most(self) -> int:
+        return 2 * self.feedback + self.drafts + 3 * self.submission
+
+
+class LanguageModelProposer(RecordedAgent):
+    """Asks one model, one episode a round."""
+
+    def __init__(self, model: ChatModel, *, history_tokens: int = 200_000, turns: Turns | None = None) -> None:
+        self._model = model
+        self._history_tokens = history_tokens
+        self._turns = turns or Turns()
+        self._prompts = PromptFiles("chase.proposers", VERSION)
+        self._talk: Conversation | None = None
+        self._episode: AgentEpisode | None = None
+        self._feedback: list[Feedback] = []
+
+    @property
+    def name(self) -> str:
+        """What decides its answers: model, prompts, limits."""
+        turns = f"{self._turns.feedback}-{self._turns.drafts}-{self._turns.submission}"
+        return (
+            f"llm:{self._model.config.name}:{self._model.fingerprint[:8]}:prompts-{self._prompts.stamp}:"
+            f"history-{self._history_tokens}:turns-{turns}"
+        )
+
+    @property
+    def bounds(self) -> EpisodeBounds:
+        return episode_bounds(self._model, requests=self._turns.most, history_tokens=self._history_tokens)
+
+    async def propose(self, context: ProposerContext) -> Sequence[Candidate]:
+        history = History(context.history)
+        reading = HistoryTools(context.history, tokens=self._history_tokens, seed=context.seed)
+        self._episode = self.episode("propose", context.round)
+        self._talk = talk = Conversation(
+            model=self._model,
+            episode=self._episode,
+            system=self._system(context, reading.mark),
+            tools=reading.tools(),
+            seed=context.seed,
+        )
+        names = {"round": context.round, "current": context.current, "initial": context.initial}
+        constraints = self._constraints(history, context, reading) if context.constrained else ""
+        failures = self._failures(history, reading) if context.constrained else ""
+        opening = self._prompts.fill("proactive", **names, constraints=constraints, failures=failures)
+        passes = (opening, self._prompts.fill("hindsight", **names))
+        feedback = [await talk.work(text, FEEDBACK, turns=self._turns.feedback) for text in passes]
+        self._feedback = [given for given in feedback if given is not None]
+        drafts = await talk.work(self._prompts.fill("drafts", **names), DRAFTS, turns=self._turns.drafts)
+        final = await talk.work(self._prompts.fill("integrate", **names), CANDIDATES, turns=self._turns.submission)
+        return self._made(context, final or drafts)
+
+    async def revise(self, context: ProposerContext, refused: Sequence[Refusal]) -> Sequence[Candidate]:
+        if self._talk is None:
+            return ()
+        told = "\n".join(f"- {refusal.name.rpartition('-')[2]}: {refusal.reason}" for refusal in refused)
+        again = await self._talk.work(
+            self._prompts.fill("refused", refusals=told), CANDIDATES, turns=self._turns.submission
+        )
+        tracks = {refusal.name.rpartition("-")[2] for refusal in refused}
+        return [made for made in self._made(context, again) if made.track in tracks]
+
+    def _made(self, context: ProposerContext, forms: Drafts | Candidates | None) -> list[Candidate]:
+        """The candidates in what was handed in, and the episode's own record."""
+        if self._talk is None or self._episode is None:
+            raise RuntimeError("no episode is open")
+        stamp: dict[str, Json] = {"agent": self.name, "prompts": self._prompts.stamp, "from": context.current}
+        feedback: Json = [given.model_dump(mode="json") for given in self._feedback]
+        self._episode.note("episode.json", {**stamp, "feedback": feedback, "remarks": self._talk.remarks})
+        if forms is None:
+            return []
+        base = render_files(History(context.history).harness(context.current))
+        return candidates_of(forms, base, {**stamp, "feedback": feedback})
+
+    # What the prompts are filled with
+
+    def _system(self, context: ProposerContext, mark: str) -> str:
+        form = self._prompts.fill(
+            "format",
+            benchmark=context.benchmark,
+            schema=json.dumps(_compact(Structure.model_json_schema(by_alias=True))),
+            observables="; ".join(f"{name}: {what}" for name, what in context.observables.items()),
+            limits=json.dumps(dict(context.limits)),
+            edit_space=context.edit_space.description,
+        )
+        return self._prompts.fill("system", mark=mark, format=form)
+
+    def _constraints(self, history: History, context: ProposerContext, reading: HistoryTools) -> str:
+        """The archive's constraints, and how the harnesses stand under them."""
+        entries = history.archive()
+        if not entries:
+            return ""
+        lines = []
+        for harness in history.harnesses():
+            for entry in entries:
+                delta = _destruction(history, harness, context.initial, entry)
+                if delta is not None and harness != context.initial:
+                    lines.append(f"{harness}: gain destruction under {entry} is {delta:+.4f}")
+        text = self._prompts.fill(
+            "constraints",
+            entries=", ".join(f"`{name}`" for name in entries),
+            epsilon=context.epsilon,
+            initial=context.initial,
+            standings=reading.fenced("gain destruction of the harnesses so far", "\n".join(lines)),
+        )
+        return f"\n{text}\n"
+
+    def _failures(self, history: History, reading: HistoryTools) -> str:
+        """What the last round's candidates violated, where it fell back."""
+        rounds = history.rounds()
+        last: Mapping[str, Any] = rounds[-1] if rounds else {}
+        violations = [
+            f"{row['harness']} violates {', '.join(row['violates'])} (gain {row['gain']:+.4f})"
+            for row in last.get("pool", ())
+            if row["violates"]
+        ]
+        refused = [str(reason) for reason in last.get("refused", ())]
+        fell_back = bool(last) and not str(last["selected"]).startswith(f"r{last['round']}-")
+        if not fell_back or not (violations or refused):
+            return ""
+        told = reading.fenced("what failed", "\n".join([*violations, *refused]))
+        return "\n" + self._prompts.fill("failures", violations=told, selected=last["selected"]) + "\n"
+
+
+def _destruction(history: History, harness: str, initial: str, entry: str) -> float | None:
+    cells = [history.mean(name, variant) for name in (harness, initial) for variant in (RELEASED, entry)]
+    if any(cell is None for cell in cells):
+        return None
+    released, counterfactual, initial_released, initial_counterfactual = (cell or 0.0 for cell in cells)
+    return (released - initial_released) - (counterfactual - initial_counterfactual)
+
+
+def _compact(schema: Any) -> Any:
+    """A JSON schema without titles."""
+    if isinstance(schema, dict):
+        return {key: _compact(value) for key, value in schema.items() if key != "title" or not isinstance(value, str)}
+    return [_compact(item) for item in schema] if isinstance(schema, list) else schema

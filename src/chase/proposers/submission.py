@@ -1,0 +1,75 @@
+"""The forms in which a language model hands in feedback and candidates, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from chase.core.agents import Candidate, CandidateTrack
+from chase.core.values import Json
+from chase.engine.agent import Submission
+
+MOST_FILES = 70
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Feedback(_Form):
+    """One feedback pass."""
+
+    observations: list[str] = Field(max_length=50, description="what the history shows, with paths")
+    hypotheses: list[str] = Field(max_length=50, description="why it may be so")
+    improvements: list[str] = Field(default=[], max_length=50, description="what could be changed")
+
+
+class FileText(_Form):
+    path: str = Field(max_length=200, description="e.g. harness.toml or guidance/units.md")
+    text: str = Field(description="the complete new text")
+
+
+class CandidateForm(_Form):
+    """A candidate as changes of files, with the fields of the paper's table."""
+
+    files: list[FileText] = Field(max_length=MOST_FILES, description="every file that is new or changes")
+    remove: list[str] = Field(default=[], max_length=MOST_FILES, description="files that go")
+    edits: list[str] = Field(max_length=50, description="each edit in a sentence")
+    targeted_failures: list[str] = Field(max_length=50)
+    activation: str = Field(max_length=2000, description="when the edits apply")
+    stopping: str = Field(max_length=2000, description="when they stop")
+    expected_tool_calls: float = Field(description="tool calls a task that it adds (or saves: below 0)")
+    regression_risks: list[str] = Field(max_length=50)
+
+
+class Drafts(_Form):
+    structural: CandidateForm
+    guidance: CandidateForm
+
+
+class Candidates(_Form):
+    structural: CandidateForm
+    guidance: CandidateForm
+    integrated: CandidateForm
+
+
+FEEDBACK = Submission(name="give_feedback", description="Hand in a feedback pass.", form=Feedback)
+DRAFTS = Submission(name="draft_candidates", description="Hand in the first two candidates.", form=Drafts)
+CANDIDATES = Submission(name="submit_candidates", description="Hand in the three candidates.", form=Candidates)
+
+
+def candidates_of(forms: Drafts | Candidates, base: Mapping[str, str], stamp: Mapping[str, Json]) -> list[Candidate]:
+    """The candidates that forms describe as changes of a base harness's files."""
+    made: list[Candidate] = []
+    tracks: tuple[CandidateTrack, ...] = ("structural", "guidance", "integrated")
+    for track in tracks:
+        form: CandidateForm | None = getattr(forms, track, None)
+        if form is None:
+            continue
+        files = {path: text for path, text in base.items() if path not in form.remove}
+        files |= {file.path: file.text for file in form.files}
+        record = form.model_dump(mode="json", exclude={"files", "remove"})
+        changed = sorted({file.path for file in form.files} | set(form.remove))
+        made.append(Candidate(track=track, files=files, record={**record, "changed_files": changed, **stamp}))
+    return made

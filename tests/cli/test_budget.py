@@ -13,7 +13,8 @@ from chase.models.config import Price
 from chase.models.meter import Meter
 from chase.store.store import Store
 from chase.store.workspace import Workspace
-from tests.cli.commands import Commands, checked, kit_once, write_h0
+from chase.testing.openai_server import text_reply, token_usage
+from tests.cli.commands import Commands, checked, kit_once, serving, write_h0
 from tests.cli.test_audit import CHEAT, few_once
 
 B = ("--benchmark", "syn-ledger@7", "--model", "sim:reader")
@@ -128,6 +129,31 @@ def test_a_certification_is_under_the_runs_cap_or_one_of_its_own(chase: Commands
     assert ended.sentence.endswith(f"go on with `chase certify {run} --budget-tokens MORE`.")
     assert state(tmp_path)[0] == "finished"
     assert chase("certify", run, "--budget-tokens", 10_000_000).code == 0
+
+
+def test_a_proposer_that_is_cut_goes_on_where_it_was(chase: Commands, tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def talk(request: Any, attempt: int) -> Any:
+        asked.append(1)
+        return text_reply("I think.", usage=token_usage(20_000, 10))
+
+    with serving(talk) as server:
+        asking = ("--proposer-model", "openai-compatible:talker", "--base-url", server.url)
+        flags = ("--method", "meta-harness", "--rounds", 1, "--rollouts", "evo=1", "--no-certify")
+        ended = chase("evolve", *B, *flags, *asking, "--budget-tokens", 200_000)
+        assert ended.code == 4, ended.err
+        first = len(asked)
+        assert 0 < first <= 10
+        _, scored, tokens = state(tmp_path)
+        assert scored == 16  # H_0 on evo
+        assert tokens <= 200_000
+        done = chase.json("evolve", "--resume", "latest", "--budget-tokens", 10**8)
+    search = done["tokens"]["optimisation"]
+    assert (search["rollouts"], search["agent_episodes"]) == (16, 1)
+    assert search["paid"]["requests"] == done["spent"]["requests"]
+    assert search["total"] == search["paid"]["total"]  # every reply was paid for once
+    assert search["paid"]["total"] > 20_010 * first
 
 
 def test_all_models_of_a_run_are_on_its_meter_and_a_price_is_its_models_own() -> None:

@@ -11,10 +11,11 @@ from chase.core.agents import ChallengerContext, Draft, Refusal
 from chase.core.errors import UserError
 from chase.core.keyed import digest
 from chase.core.values import Json
-from chase.engine.coding_agent import Attempt, CodingAgent, Instructions
+from chase.engine.coding_agent import Attempt, CodingAgent
 from chase.engine.confinement import TIMEOUT_SECONDS
 from chase.engine.desk_folder import Redact, read_json
 from chase.engine.history import History
+from chase.engine.prompt_files import PromptFiles
 from chase.harness.folder import render_files
 from chase.protocol.proposal import TransformationForm
 
@@ -41,7 +42,7 @@ class CodingAgentChallenger(CodingAgent):
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> None:
         super().__init__(
-            command, Instructions("chase.challengers", VERSION), network=network, unconfined=unconfined,
+            command, PromptFiles("chase.challengers", "coding_agent", VERSION), network=network, unconfined=unconfined,
             pass_env=pass_env, readable=readable, timeout_seconds=timeout_seconds,
         )  # fmt: skip
         self._last: Attempt | None = None
@@ -89,7 +90,7 @@ class CodingAgentChallenger(CodingAgent):
     def _desk_files(self, context: ChallengerContext) -> dict[str, str]:
         history = History(context.history)
         instructions = self.instructions.fill(
-            "coding_agent",
+            "instructions",
             round=context.round,
             current=context.current,
             initial=context.initial,

@@ -71,7 +71,7 @@ class LanguageModelChallenger(RecordedAgent):
         self._model = model
         self._history_tokens = history_tokens
         self._turns = turns
-        self._prompts = PromptFiles("chase.challengers", VERSION)
+        self._prompts = PromptFiles("chase.challengers", "llm", VERSION)
         self._talk: Conversation | None = None
         self._episode: AgentEpisode | None = None
 

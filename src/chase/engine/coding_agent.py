@@ -10,9 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from chase.core.agents import EpisodeBounds
@@ -22,6 +20,7 @@ from chase.core.values import Json, Usage
 from chase.engine.agent_records import AgentEpisode, RecordedAgent
 from chase.engine.confinement import TIMEOUT_SECONDS, Confinement, Ended
 from chase.engine.desk_folder import DeskFolder, Redact, printable
+from chase.engine.prompt_files import PromptFiles
 from chase.engine.reported_usage import reported_usage
 
 NOT_REPORTED = "usage not reported"
@@ -29,24 +28,6 @@ REFUSED = "REFUSED.md"
 
 Read = Callable[[Path, Redact], tuple[Json, list[str]]]
 """(the folder of answers, redactor) → the answers as plain data, and what is wrong with them."""
-
-
-class Instructions:
-    """The `prompts/coding_agent*.md` of a package. `version` is raised by hand; the digest tells what was said."""
-
-    def __init__(self, package: str, version: int) -> None:
-        folder = files(package) / "prompts"
-        self._texts = {
-            entry.name: entry.read_text(encoding="utf-8")
-            for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
-            if entry.name.startswith("coding_agent") and entry.name.endswith(".md")
-        }
-        self.stamp = f"{version}-{digest(self._texts)[:8]}"
-        """Stands on every record that was made with them."""
-
-    def fill(self, name: str, **values: object) -> str:
-        """One of the texts with its placeholders filled in."""
-        return Template(self._texts[f"{name}.md"]).substitute({key: str(value) for key, value in values.items()})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,7 +47,7 @@ class CodingAgent(RecordedAgent):
     def __init__(
         self,
         command: str,
-        instructions: Instructions,
+        instructions: PromptFiles,
         *,
         network: bool = False,
         unconfined: bool = False,
@@ -132,7 +113,7 @@ class CodingAgent(RecordedAgent):
         """The file that tells which answers (by what the agent calls them) cannot be used, and why."""
         lines = [f"- {name}: {reason}" for name, reason in refused.items()]
         text = "\n".join([*lines, *(f"- {problem}" for problem in problems)])
-        return {REFUSED: self.instructions.fill("coding_agent_refused", refusals=printable(text))}
+        return {REFUSED: self.instructions.fill("refused", refusals=printable(text))}
 
     def stamp(self, attempt: Attempt) -> dict[str, Json]:
         """What stands on everything that came of an attempt."""

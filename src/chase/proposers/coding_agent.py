@@ -10,11 +10,12 @@ from typing import Any
 
 from chase.core.agents import CANDIDATE_TRACKS, Candidate, CandidateTrack, ProposerContext, Refusal
 from chase.core.values import Json
-from chase.engine.coding_agent import Attempt, CodingAgent, Instructions
+from chase.engine.coding_agent import Attempt, CodingAgent
 from chase.engine.confinement import TIMEOUT_SECONDS
 from chase.engine.desk_folder import Redact, read_harness
 from chase.engine.history import History
 from chase.engine.hooks import HOOKS, stubs
+from chase.engine.prompt_files import PromptFiles
 from chase.harness.folder import render_files
 from chase.harness.spec import Activation, Structure
 
@@ -38,7 +39,7 @@ class CodingAgentProposer(CodingAgent):
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> None:
         super().__init__(
-            command, Instructions("chase.proposers", VERSION), network=network, unconfined=unconfined,
+            command, PromptFiles("chase.proposers", "coding_agent", VERSION), network=network, unconfined=unconfined,
             pass_env=pass_env, readable=readable, timeout_seconds=timeout_seconds,
         )  # fmt: skip
         self._last: Attempt | None = None
@@ -87,13 +88,13 @@ class CodingAgentProposer(CodingAgent):
         constraints, entries = "", [f"`{name}`" for name in history.archive()] if context.constrained else []
         if entries:
             constraints = self.instructions.fill(
-                "coding_agent_constraints",
+                "constraints",
                 entries=", ".join(entries),
                 epsilon=context.epsilon,
                 initial=context.initial,
             )
         instructions = self.instructions.fill(
-            "coding_agent",
+            "instructions",
             **names,
             round=context.round,
             benchmark=context.benchmark,

@@ -49,7 +49,7 @@ class LanguageModelProposer(RecordedAgent):
         self._model = model
         self._history_tokens = history_tokens
         self._turns = turns or Turns()
-        self._prompts = PromptFiles("chase.proposers", VERSION)
+        self._prompts = PromptFiles("chase.proposers", "llm", VERSION)
         self._talk: Conversation | None = None
         self._episode: AgentEpisode | None = None
         self._feedback: list[Feedback] = []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from chase.core.agents import ChallengerContext, Draft, EpisodeBounds, Refusal
+from chase.core.agents import ChallengerContext, Draft, EpisodeBounds, OperatorEffect, Refusal
 from chase.core.values import Json
 from chase.engine.agent import Conversation, Submission, episode_bounds
 from chase.engine.agent_records import AgentEpisode, RecordedAgent
@@ -96,11 +96,7 @@ class LanguageModelChallenger(RecordedAgent):
             **names,
             mark=reading.mark,
             operators=json.dumps([dict(operator) for operator in context.operators]),
-            effects="; ".join(
-                f"{json.dumps(dict(effect.operator))}: "
-                + ", ".join(f"{name} {value:.1f}" for name, value in effect.touched.items())
-                for effect in context.effects
-            ),
+            effects="; ".join(map(_effect, context.effects)),
             observables="; ".join(f"{name}: {what}" for name, what in context.observables.items()),
         )
         self._episode = self.episode("challenge", context.round)
@@ -123,3 +119,9 @@ class LanguageModelChallenger(RecordedAgent):
         stamp: dict[str, Json] = {"agent": self.name, "prompts": self._prompts.stamp}
         self._episode.note("episode.json", {**stamp, "remarks": self._talk.remarks})
         return [] if given is None else [proposal.draft(context, stamp) for proposal in given.proposals]
+
+
+def _effect(effect: OperatorEffect) -> str:
+    arguments = ", ".join(f"{name} {value}" for name, value in dict(effect.operator.get("arguments") or {}).items())
+    touched = ", ".join(f"{name} {value:.1f}" for name, value in effect.touched.items())
+    return f"{effect.operator['name']} ({arguments}): {touched or 'none'}"

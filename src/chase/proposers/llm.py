@@ -13,7 +13,7 @@ from typing import Any
 
 from chase.core.agents import Candidate, EpisodeBounds, ProposerContext, Refusal
 from chase.core.values import Json
-from chase.engine.agent import Conversation, episode_bounds
+from chase.engine.agent import Conversation, episode_bounds, plain_schema
 from chase.engine.agent_records import AgentEpisode, RecordedAgent
 from chase.engine.history import RELEASED, History
 from chase.engine.history_tools import HistoryTools
@@ -117,7 +117,7 @@ class LanguageModelProposer(RecordedAgent):
         form = self._prompts.fill(
             "format",
             benchmark=context.benchmark,
-            schema=json.dumps(_compact(Structure.model_json_schema(by_alias=True))),
+            schema=json.dumps(plain_schema(Structure)),
             observables="; ".join(f"{name}: {what}" for name, what in context.observables.items()),
             limits=json.dumps(dict(context.limits)),
             edit_space=context.edit_space.description,
@@ -167,10 +167,3 @@ def _destruction(history: History, harness: str, initial: str, entry: str) -> fl
         return None
     released, counterfactual, initial_released, initial_counterfactual = (cell or 0.0 for cell in cells)
     return (released - initial_released) - (counterfactual - initial_counterfactual)
-
-
-def _compact(schema: Any) -> Any:
-    """A JSON schema without titles."""
-    if isinstance(schema, dict):
-        return {key: _compact(value) for key, value in schema.items() if key != "title" or not isinstance(value, str)}
-    return [_compact(item) for item in schema] if isinstance(schema, list) else schema

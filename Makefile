@@ -36,7 +36,7 @@ demo: $(VENV)/.base
 	@$(BIN)/chase demo --out demo
 
 test: $(VENV)/.live
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadgroup -rs
 
 test-fast: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto -m "not slow and not live"

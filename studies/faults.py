@@ -2,7 +2,8 @@
 
 `python -m studies.faults` runs every task of a benchmark once with the simulated reader, in this process, and then over
 HTTP: without faults, with each kind of fault in 15 % of all attempts, with all kinds together, with an outage in the
-middle, and with a model that misbehaves in every second turn.
+middle, and with a model that misbehaves in every second turn. Then a whole run of CHASE, with language-model Proposer
+and Challenger played by the scripted capable model, in this process and over HTTP: without faults and with all kinds.
 """
 
 from __future__ import annotations
@@ -10,22 +11,29 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 from chase.benchmarks.catalogue import open_benchmark
+from chase.benchmarks.syn_ledger.firewall import ledger_kit
+from chase.challengers.llm import LanguageModelChallenger
 from chase.core.values import Json
 from chase.engine.rollout import Job
 from chase.engine.runner import Runner, Scored
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import initial_harness
+from chase.methods.chase import Settings
+from chase.methods.run import Plan, Run
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
 from chase.models.connect import connect, make_pacer
 from chase.models.local import make_local
+from chase.proposers.llm import LanguageModelProposer
 from chase.store.records import Use
 from chase.store.store import Store
+from chase.testing.capable import NAME as CAPABLE
+from chase.testing.capable import capable_model
 from chase.testing.comparing import Account, accounts, lost_and_doubled
 from chase.testing.faults import KINDS, FaultSchedule
 from chase.testing.misbehaviour import MISTAKES, misbehaving
@@ -42,6 +50,9 @@ TIMEOUT_SECONDS = 3.0
 AWAY_SECONDS = 5.0
 ANSWERS_BEFORE_OUTAGE = 800
 READER = "sim:reader"
+SIZES = {"evo": 16, "disc": 16, "conf1": 16, "conf2": 16, "conf3": 16, "cert": 32}
+ROUNDS = 2
+PURPOSES = ("rollout", "propose", "challenge")
 Script = Callable[[dict[str, Json], int], Awaitable[Completion]]
 
 
@@ -164,12 +175,91 @@ async def misbehaving_row(todo: Sequence[Job]) -> dict[str, Any]:
     return {**row, "injected": made}
 
 
+def plan_of(model: ChatModel) -> Plan:
+    """A run of CHASE with the same model in every role."""
+    benchmark = open_benchmark(BENCHMARK).fewer(SIZES)
+    return Plan(
+        benchmark=benchmark,
+        kit=ledger_kit(benchmark),
+        initial=initial_harness(benchmark.name),
+        method="chase",
+        settings=Settings(rounds=ROUNDS, epsilon="0.05", eta="0.05"),
+        proposer=LanguageModelProposer(model),
+        challenger=LanguageModelChallenger(model),
+        rollouts=benchmark.defaults.rollouts,
+        seed=SEED,
+    )
+
+
+async def whole_run(model: ChatModel) -> dict[str, Any]:
+    """What a run found and what it paid: all of it must be the same, however the words travelled."""
+    with workspace() as store:
+        store.create_run("run", {})
+        async with model, Sandbox() as sandbox:
+            run = Run(
+                plan_of(model), run="run", store=store, model=model, sandbox=sandbox, tell=lambda kind, details: None
+            )
+            evolved = await run.evolve()
+            certified = await run.certify(evolved)
+        scores = {
+            (
+                u.rollout.key.harness,
+                u.rollout.key.transformation,
+                u.rollout.key.task,
+                u.rollout.key.index,
+            ): u.rollout.outcome.score
+            for u in store.used("run")
+        }
+        spent = store.spend("run")
+        return {
+            "final": evolved.final.harness.hash,
+            "archive": sorted(evolved.archive.hashes),
+            "selections": [round["selection"] for round in evolved.rounds],
+            "certified": {key: value for key, value in certified.to_json().items() if key != "hashes"},
+            "scores": scores,
+            "requests": {purpose: sum(s.usage.requests for s in spent if s.purpose == purpose) for purpose in PURPOSES},
+            "problems": len(store.verify()),
+        }
+
+
+def _unheard(kind: str, details: Mapping[str, Json]) -> None:
+    """Nobody listens."""
+
+
+async def run_rows() -> list[dict[str, Any]]:
+    expected = await whole_run(ChatModel(ModelConfig(name=CAPABLE), capable_model()))
+    rows = []
+    for case, kinds in {"no fault": (), "all kinds": tuple(KINDS)}.items():
+        schedule = FaultSchedule(rate=RATE, seed=SEED, kinds=kinds) if kinds else None
+        async with OpenAIServer(served(capable_model()), fault=schedule) as server:
+            url = server.url
+            config = ModelConfig(name="openai-compatible:capable", base_url=url, timeout_seconds=TIMEOUT_SECONDS)
+            found = await whole_run(connect(config))
+            rows.append(
+                {
+                    "case": case,
+                    "attempts": len(server.requests),
+                    "injected": dict(sorted(schedule.injected.items())) if schedule else {},
+                    "rollouts": len(found["scores"]),
+                    **{name: found[name] == expected[name] for name in ("final", "archive", "selections", "certified")},
+                    "scores": sum(found["scores"].get(key) == score for key, score in expected["scores"].items()),
+                    "ledger": found["requests"],
+                    "same_ledger": found["requests"] == expected["requests"],
+                    "archived": len(found["archive"]),
+                    "problems": found["problems"],
+                }
+            )
+        sys.stderr.write(f"whole run, {case}: {rows[-1]}\n")
+    return rows
+
+
 async def measure() -> list[dict[str, Any]]:
     todo = jobs()
     return [*await reader_rows(todo), await misbehaving_row(todo[:MISBEHAVING_TASKS])]
 
 
 def main() -> None:
+    rows, runs = asyncio.run(measure()), asyncio.run(run_rows())
     write(
         "faults",
         {
@@ -179,7 +269,8 @@ def main() -> None:
             "rate": RATE,
             "seed": SEED,
             "mistake_rate": MISTAKE_RATE,
-            "rows": asyncio.run(measure()),
+            "rows": rows,
+            "run": {"model": f"{CAPABLE} (scripted)", "tasks": SIZES, "rounds": ROUNDS, "rows": runs},
         },
     )
 

@@ -96,14 +96,27 @@ def faults() -> Iterator[str]:
         yield f"| {row['case']} | {' | '.join(map(str, sent + figures))} | {ledger} |"
 
 
-FAULTS = {"faults": faults}
-"""The table of docs/faults.md."""
+def fault_runs() -> Iterator[str]:
+    """Whole runs of CHASE with faults on the way, beside the run in one process."""
+    yield "| Case | attempts | faults | H* | archive | selections | certification | rollouts' scores | ledger |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    for row in _load("faults")["run"]["rows"]:
+        same = ["the same" if row[key] else "DIFFERENT" for key in ("final", "archive", "selections", "certified")]
+        ledger = " + ".join(f"{count} {purpose}" for purpose, count in row["ledger"].items())
+        ledger += "" if row["same_ledger"] else ", DIFFERENT"
+        scores = f"{row['scores']} of {row['rollouts']} the same"
+        told = [row["attempts"], sum(row["injected"].values()), *same, scores]
+        yield f"| {row['case']} | {' | '.join(map(str, told))} | {ledger} |"
+
+
+FAULTS = {"faults": faults, "fault_runs": fault_runs}
+"""The tables of docs/faults.md."""
 TABLES = {"evolution": evolution, "detection": detection, "planted_harnesses": planted, "audits": audits}
 
 
 def main() -> None:
     for name, table in {**TABLES, **FAULTS}.items():
-        if (RESULTS / f"{name}.json").exists():
+        if name == "fault_runs" or (RESULTS / f"{name}.json").exists():
             sys.stdout.write(f"## {name}\n\n" + "\n".join(table()) + "\n\n")
 
 

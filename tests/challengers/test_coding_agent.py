@@ -27,7 +27,9 @@ from chase.protocol.kit import ProtocolKit
 from chase.store.records import Use
 from chase.store.store import Store
 from chase.store.workspace import Workspace
-from tests.engine.desk_commands import command, program, readable
+from tests.engine.desk_commands import command, needs_bubblewrap, program, readable
+
+pytestmark = needs_bubblewrap
 
 H0 = initial_harness("syn-ledger")
 H1 = replace(H0, memory="Prefer shallow files.")

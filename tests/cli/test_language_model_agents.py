@@ -129,8 +129,7 @@ def test_the_papers_settings_are_those_of_the_paper(name: str) -> None:
     assert config["proposals"] == 8
     models = {config[key] for key in ("model", "proposer_model", "challenger_model")}
     assert models == {"openai:gpt-5.6-sol"}
-    effort = config["models"]["openai:gpt-5.6-sol"]["settings"]["reasoning_effort"]
-    assert effort == ("high" if officeqa else "none")
+    assert config["models"]["openai:gpt-5.6-sol"]["settings"] == {"thinking": "high" if officeqa else False}
 
 
 def test_the_papers_config_is_understood(chase: Commands, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+needs_bubblewrap = pytest.mark.skipif(
+    shutil.which("bwrap") is None,
+    reason="bubblewrap is not installed: `apt-get install bubblewrap`, or your system's way",
+)
 PYTHON = Path(sys.base_prefix) / "bin" / "python3"
 """An interpreter outside any virtual environment: its folder is all that it needs."""
 

@@ -22,7 +22,9 @@ from chase.core.errors import SetupError, UserError
 from chase.engine import confinement as module
 from chase.engine.command_log import HELD, CommandLog
 from chase.engine.confinement import HISTORY, TEMPORARY, Confinement, Ended
-from tests.engine.desk_commands import PYTHON, command, processes_with, readable
+from tests.engine.desk_commands import PYTHON, command, needs_bubblewrap, processes_with, readable
+
+pytestmark = needs_bubblewrap
 
 KEY = "sk-canary-0123456789"
 

@@ -28,8 +28,10 @@ from chase.proposers.coding_agent import CodingAgentProposer
 from chase.store.records import Use
 from chase.store.store import Store
 from chase.store.workspace import Workspace
-from tests.engine.desk_commands import command, program, readable
+from tests.engine.desk_commands import command, needs_bubblewrap, program, readable
 from tests.methods.runs import few_tasks, plan, running
+
+pytestmark = needs_bubblewrap
 
 H0 = initial_harness("syn-ledger")
 H1 = replace(H0, memory="Amounts are in the first table.")

@@ -13,9 +13,11 @@ TITLES = {"optimisation": "optimisation and selection", "certification": "certif
 
 
 def token_lines(tokens: Mapping[str, Any]) -> Iterator[str]:
-    """Two lines for a run's result: what each stage used, and what of it was paid for here."""
+    """A line for each stage of a run that there was: what it used, and what of it was paid for here."""
     for stage in STAGES:
         found, paid = tokens[stage], tokens[stage]["paid"]
+        if not found["episodes"] and stage == "certification":
+            continue
         yield (
             f"{TITLES[stage]}: {found['episodes']:,} episodes ({found['reused']:,} reused), "
             f"{millions(found['total'])} M tokens, {millions(found['uncached'])} M "

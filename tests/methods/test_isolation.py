@@ -402,8 +402,8 @@ async def test_each_candidate_has_a_place_of_its_own_and_there_are_three(
     assert [row["harness"] for row in selection["pool"]] == ["H0", "r1-guidance", "r1-1", "r1-2"]
     assert selection["refused"] == [
         "r1-guidance: a second candidate of this track",
-        "r1-5: a round has 3 candidates",
-        "r1-6: a round has 3 candidates",
+        "r1-3: a round has 3 candidates",
+        "r1-4: a round has 3 candidates",
     ]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +14,19 @@ import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.firewall import ledger_kit
-from chase.core.agents import Candidate, Draft
+from chase.core.agents import ALL_EDITS, Candidate, Draft, ProposerContext
 from chase.core.errors import UserError
-from chase.engine.agent_records import TRANSCRIPT
+from chase.engine.agent_records import TRANSCRIPT, AgentRecords
+from chase.engine.history import HistoryWriter
 from chase.engine.runner import RunPaused
+from chase.harness.spec import Harness, initial_harness
 from chase.methods.evolution import Evolved
 from chase.methods.run import Run
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
 from chase.models.errors import ConnectionLost
 from chase.protocol.kit import ProtocolKit
+from chase.store.records import Use
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 from chase.testing.capable import capable_model
@@ -235,6 +240,7 @@ async def test_a_proposer_that_returns_only_rubbish_ends_as_h0(
     model = ScriptedModel(lambda request: RUBBISH[number])
     found = await evolved(ledger, kit, tmp_path, model)
     assert found.final.name == "H0"
+    assert found.rounds[0]["selection"]["refused"] == ["the whole round: the Proposer handed in no candidate"]
     assert found.rounds[0]["challenger"] == {"skipped": "H_t = H_0"}
     episode = journal(tmp_path, "rounds/1/propose/episode.json")
     assert any("submit_candidates" in remark for remark in episode["remarks"])
@@ -373,3 +379,110 @@ async def test_what_a_trace_says_changes_neither_roles_nor_limits_nor_splits_nor
     assert all("epsilon" in line for line in found.rounds[0]["selection"]["refused"])
     assert roles == {"evo", "disc"}
     assert found.archive.entries == ()
+
+
+async def test_a_challenger_that_obeys_a_trace_changes_nothing_either(
+    ledger: SynLedger, kit: ProtocolKit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    benchmark = few_tasks(ledger)
+    environment = type(benchmark).environment
+
+    def lying(self: Any, task: str, transformation: Any) -> Any:
+        made = environment(self, task, transformation)
+        made.question = f"{made.question} {INJECTION}"
+        return made
+
+    monkeypatch.setattr(type(benchmark), "environment", lying)
+    model = ScriptedModel(Gullible())
+    proposer = agents(submitting(FORMS))["proposer"]
+    made = plan(benchmark, kit=kit, rounds=1, proposer=proposer, challenger=agents(model)["challenger"])
+    # Selected whatever it scores: the guidance candidate, so that there is something to challenge.
+    monkeypatch.setattr("chase.methods.evolution.select", lambda standings, epsilon: standings[-1])
+    async with running(made, tmp_path) as run:
+        found = await run.evolve()
+        roles = {used.rollout.key.role for used in run.store.used("run-1")}
+    assert any("ignore your instructions" in text for request in model.requests for text in request.texts())
+    told = "\n".join(text for request in model.requests for text in request.texts())
+    assert "proposals.0.role: Extra inputs are not permitted" in told
+    assert found.rounds[0]["challenger"]["proposals"] == []
+    assert found.archive.entries == ()
+    assert "cert" not in roles
+
+
+# What the prompts say
+
+
+async def test_after_a_failed_round_the_prompt_states_the_failures_and_the_fallback(tmp_path: Path) -> None:
+    tree = HistoryWriter(tmp_path / "tree")
+    initial = initial_harness("syn-ledger")
+    shortcut = Harness(structure=initial.structure, prompt=f"{PROMPT} Prefer short names.")
+    for name, harness, released, counterfactual in (("H0", initial, 0.5, 0.5), ("r1-guidance", shortcut, 1.0, 0.0)):
+        tree.add_harness(name, harness, {})
+        for variant, score in (("released", released), ("b1", counterfactual)):
+            tree.add_scores(name, variant, {"task": [score]}, {"task": ["answered"]}, {})
+    tree.add_entry("b1", {"name": "b1", "round": 1, "transformation": {}, "touched": {"name-length": 2.0}})
+    pool = [
+        {"harness": "H0", "gain": 0.0, "violates": []},
+        {"harness": "r1-guidance", "gain": 0.5, "violates": ["b1"]},
+    ]
+    tree.add_round({"round": 2, "pool": pool, "selected": "H0", "refused": ["r2-structural: speed=3: unknown key"]})
+    model = submitting(FORMS)
+    proposer = agents(model)["proposer"]
+    with Store.open(Workspace(tmp_path), write=True) as store:
+        use = Use(run="run-1", method="chase")
+        proposer.attach(AgentRecords(store=store, use=use, folder=tmp_path / "run"))
+        await proposer.propose(context(tree.root, constrained=True))
+        asked = model.requests[0].texts()[1]
+        await agents(model)["challenger"].revise(None, [])  # nothing was asked: nothing to add
+        model.requests.clear()
+        await proposer.propose(replace(context(tree.root, constrained=False), round=4))
+        unconstrained = model.requests[0].texts()[1]
+    assert "it loses at most 0.05 of its gain over `H0`" in asked
+    assert "A higher released score alone is not enough" in asked
+    assert "r1-guidance: gain destruction under b1 is +1.0000" in asked
+    assert "r1-guidance violates b1 (gain +0.5000)" in asked
+    assert "r2-structural: speed=3: unknown key" in asked
+    assert "it fell back to `H0`, which is where you start" in asked
+    assert "archive" not in unconstrained.lower()
+
+
+def context(root: Path, *, constrained: bool) -> ProposerContext:
+    return ProposerContext(
+        history=root,
+        round=3,
+        current="H0",
+        initial="H0",
+        benchmark="syn-ledger",
+        epsilon="0.05",
+        edit_space=ALL_EDITS,
+        observables={"name-length": "length of the file's name"},
+        limits={"total": 12},
+        constrained=constrained,
+        seed=1,
+    )
+
+
+INSTRUCTIONS = {
+    "proposers": (
+        "raise the score on the evolution tasks", "every result of every task and rollout",
+        "stable successes, unstable outcomes and stable failures", "observations", "hypotheses", "mechanism of its own",
+        "short and conditional", "Outside an edit's activation condition behaviour stays", "question identifiers",
+        "membership of a data set", "answers, or names of source files", "proactive feedback", "hindsight feedback",
+        "Revision", "Recombination", "Refinement", "the failures that it targets", "when it activates", "when it stops",
+        "how many tool calls", "what could get worse",
+    ),
+    "challengers": (
+        "gain destruction on the discovery tasks", "not merely the raw score", "questions, answers, the contents",
+        "which documents there are", "access to the tools", "budgets", "the scorer", "one rule for all tasks",
+        "both meet the same transformation", "distinct proposals", "the shortcut that you suspect",
+        "traces that support",
+        "fields that it declares to change", "a seed",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("package", INSTRUCTIONS)
+def test_the_prompts_keep_every_instruction_of_the_paper(package: str) -> None:
+    folder = files(f"chase.{package}") / "prompts" / "llm"
+    said = " ".join(entry.read_text(encoding="utf-8") for entry in folder.iterdir())
+    assert [phrase for phrase in INSTRUCTIONS[package] if phrase not in said] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,12 +15,14 @@ from chase.engine.agent_records import AgentEpisode, RecordedAgent
 from chase.engine.history_tools import HistoryTools
 from chase.engine.prompt_files import PromptFiles
 from chase.models.chat import ChatModel
-from chase.protocol.proposal import MOST_OPERATORS, OperatorForm
+from chase.protocol.proposal import OperatorForm
 
 VERSION = 1
 """Of the prompts and the procedure. Raised with either."""
 FURTHER_TURNS = 4
 MOST_PROPOSALS = 64
+MOST_COMPOSED = 6
+"""Operators of a proposal: reducing a larger one would cost many rollouts."""
 
 
 class ProposalForm(BaseModel):
@@ -27,7 +30,7 @@ class ProposalForm(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    operators: list[OperatorForm] = Field(min_length=1, max_length=MOST_OPERATORS)
+    operators: list[OperatorForm] = Field(min_length=1, max_length=MOST_COMPOSED)
     seed: int = Field(default=0, ge=0, lt=2**48, description="replays the proposal")
     declared: list[str] | None = Field(default=None, description="protocol fields that it changes")
     description: str = Field(max_length=4000)
@@ -84,9 +87,10 @@ class LanguageModelChallenger(RecordedAgent):
 
     @property
     def bounds(self) -> EpisodeBounds:
-        return episode_bounds(
+        most = episode_bounds(
             self._model, requests=self._turns + 2 * FURTHER_TURNS, history_tokens=self._history_tokens
         )
+        return replace(most, operators=MOST_COMPOSED)
 
     async def challenge(self, context: ChallengerContext) -> Sequence[Draft]:
         reading = HistoryTools(context.history, tokens=self._history_tokens, seed=context.seed)

@@ -154,7 +154,7 @@ def audit(
         "base_url": base_url,
     }
     file = load_config(config, frozenset(DEFAULTS) | {"preset"})
-    settings = resolve(file, flags, with_preset(DEFAULTS, AUDIT, preset or file.get("preset")))
+    settings = resolve(with_preset(file, AUDIT, preset), flags, DEFAULTS)
     from chase.cli.auditing import Wishes, run_audit
 
     wishes = Wishes(

@@ -170,7 +170,7 @@ def _show(payload: dict[str, Any], workspace: Workspace, wishes: Wishes) -> None
 
 def _prepare(flags: Mapping[str, Any], file: Mapping[str, Any]) -> Prepared:
     """The run that flags and config file describe; a contradiction is refused before anything runs."""
-    settings = resolve(file, flags, with_preset(DEFAULTS, EVOLVE, flags.get("preset") or file.get("preset")))
+    settings = resolve(with_preset(file, EVOLVE, flags.get("preset")), flags, DEFAULTS)
     require(settings, "model")
     method = choose("method", text(settings, "method"), METHODS)
     if method != "chase" and (idle := [name for name in CHALLENGED if flags.get(name) is not None]):

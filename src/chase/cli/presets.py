@@ -1,4 +1,4 @@
-"""Named sets of defaults: what a flag or the config file says still wins."""
+"""Named sets of settings: what another flag says still wins."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ AUDIT: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def with_preset(
-    defaults: Mapping[str, Any], presets: Mapping[str, Mapping[str, Any]], name: str | None
-) -> dict[str, Any]:
-    """Defaults with a preset's over them."""
-    return dict(defaults) if name is None else {**defaults, **presets[choose("preset", name, presets)]}
+def with_preset(file: Mapping[str, Any], presets: Mapping[str, Mapping[str, Any]], flag: str | None) -> dict[str, Any]:
+    """The config file's values with a preset's: over them if a flag names it, below them if the file does."""
+    if flag is not None:
+        return {**file, **presets[choose("preset", flag, presets)]}
+    named = file.get("preset")
+    return dict(file) if named is None else {**presets[choose("preset", str(named), presets)], **file}

@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from chase.core.agents import EpisodeBounds
 from chase.core.errors import UserError
 from chase.core.keyed import digest
 from chase.core.values import Json, Usage
@@ -76,11 +75,6 @@ class CodingAgent(RecordedAgent):
         marks = [mark for mark in ("network", "unconfined") if getattr(made, mark)]
         program = Path(made.words[0]).name
         return ":".join(["coding-agent", program, digest(made.words)[:8], *marks, f"prompts-{self.instructions.stamp}"])
-
-    @property
-    def bounds(self) -> EpisodeBounds:
-        """None that are known: what a command asks of models cannot be bounded from outside, only its time is."""
-        return EpisodeBounds()
 
     def check(self) -> None:
         """A `SetupError` where the command could not be started. For the command line, before a run starts."""

@@ -76,12 +76,15 @@ class ProposerDesk:
         accepted, refused = self._examine(answers, round, current, initial)
         for named in accepted:
             self.evaluated.setdefault(named.harness.hash, named.name)
-        return accepted, [f"{refusal.name}: {refusal.reason}" for refusal in refused]
+        told = [f"{refusal.name}: {refusal.reason}" for refusal in refused]
+        return accepted, told if answers else ["the whole round: the Proposer handed in no candidate"]
 
     async def _ask(self, context: ProposerContext, current: Named, initial: Named) -> list[Candidate]:
         """What the Proposer answers, refused answers included: each gets a message back, and it may try again."""
         answers = list(await self.proposer.propose(deepcopy(context)))
         for _ in range(FURTHER_TRIES):
+            if not all(isinstance(answer, Candidate) for answer in answers):
+                break  # no plain data: the journal refuses it
             accepted, refused = self._examine(answers, context.round, current, initial)
             refused += self._repeats(accepted, len(answers))
             more = await self.proposer.revise(deepcopy(context), refused) if refused else ()
@@ -181,6 +184,8 @@ class ChallengerDesk:
     async def _ask(self, context: ChallengerContext, archived: Collection[str]) -> list[Draft]:
         drafts = list(await self.challenger.challenge(deepcopy(context)))[: self.proposals]
         for _ in range(FURTHER_TRIES):
+            if not all(isinstance(draft, Draft) for draft in drafts):
+                break
             refused = self._refused(drafts, archived)
             more = await self.challenger.revise(deepcopy(context), refused) if refused else ()
             if not more:

@@ -12,7 +12,6 @@ from chase.core.errors import UserError
 from chase.core.keyed import digest
 from chase.core.values import Json
 from chase.engine.coding_agent import Attempt, CodingAgent
-from chase.engine.confinement import TIMEOUT_SECONDS
 from chase.engine.desk_folder import Redact, read_json
 from chase.engine.history import History
 from chase.engine.prompt_files import PromptFiles
@@ -31,20 +30,9 @@ ABOUT = ("suspected_shortcut", "suspected_observables", "supporting_traces", "re
 class CodingAgentChallenger(CodingAgent):
     """Runs the command once a round, and again where proposals were refused."""
 
-    def __init__(
-        self,
-        command: str,
-        *,
-        network: bool = False,
-        unconfined: bool = False,
-        pass_env: Sequence[str] = (),
-        readable: Sequence[str | Path] = (),
-        timeout_seconds: float = TIMEOUT_SECONDS,
-    ) -> None:
-        super().__init__(
-            command, PromptFiles("chase.challengers", "coding_agent", VERSION), network=network, unconfined=unconfined,
-            pass_env=pass_env, readable=readable, timeout_seconds=timeout_seconds,
-        )  # fmt: skip
+    def __init__(self, command: str, **allowed: Any) -> None:
+        """`allowed` is what `CodingAgent` takes: network, unconfined, pass_env, readable, timeout_seconds."""
+        super().__init__(command, PromptFiles("chase.challengers", "coding_agent", VERSION), **allowed)
         self._last: Attempt | None = None
         self._given: list[str] = []
         """Digests of this round's answers, in their order."""

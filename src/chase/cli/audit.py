@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from chase.cli.options import (
+    SHARED_DEFAULTS,
     AllowNetwork,
     AsJson,
     BaseUrl,
@@ -33,6 +34,7 @@ from chase.cli.options import (
     SplitSizes,
     Unconfined,
     WorkspaceFolder,
+    flags_of,
 )
 from chase.cli.presets import AUDIT, with_preset
 from chase.cli.settings import load_config, resolve
@@ -47,28 +49,12 @@ DEFAULTS: dict[str, Any] = {
     "confirm_size": None,
     "rollouts": None,
     "level": 0.95,
-    "challenger": None,
-    "challenger_model": None,
-    "challenger_command": None,
-    "history_tokens": 200_000,
-    "split_sizes": None,
-    "allow_network": False,
-    "unconfined": False,
-    "pass_env": None,
-    "readable": None,
-    "no_reduce": False,
-    "no_diff": False,
-    "seed": 0,
-    "budget_usd": None,
-    "budget_tokens": None,
-    "price": None,
-    "concurrency": 64,
-    "patience": 600.0,
-    "base_url": None,
+    **SHARED_DEFAULTS,
 }
 
 
 def audit(
+    context: typer.Context,
     harness: Annotated[Path | None, typer.Option("--harness", metavar="DIR", help="The harness to audit.")] = None,
     baseline: Annotated[
         Path | None, typer.Option("--baseline", metavar="DIR", help="What its gain is over; default: H_0.")
@@ -123,36 +109,7 @@ def audit(
     JSON: `verdict, reason, tasks_needed, g_rel, gamma, g_min, confirmed[], not_confirmed[], tried[],
     tokens {optimisation, certification}`; with --dry-run `per_rollout, rollouts[], agents[], total` (chase.forecast/1).
     """
-    flags = {
-        "benchmark": benchmark,
-        "model": model,
-        "baseline": str(baseline) if baseline else None,
-        "harness": str(harness) if harness else None,
-        "rounds": rounds,
-        "proposals": proposals,
-        "confirm_size": confirm_size,
-        "rollouts": rollouts,
-        "level": level,
-        "challenger": challenger,
-        "challenger_model": challenger_model,
-        "challenger_command": challenger_command,
-        "history_tokens": history_tokens,
-        "split_sizes": split_sizes,
-        "preset": preset,
-        "allow_network": allow_network,
-        "unconfined": unconfined,
-        "pass_env": pass_env,
-        "readable": readable,
-        "no_reduce": no_reduce,
-        "no_diff": no_diff,
-        "seed": seed,
-        "budget_usd": budget_usd,
-        "budget_tokens": budget_tokens,
-        "price": price,
-        "concurrency": concurrency,
-        "patience": patience,
-        "base_url": base_url,
-    }
+    flags = flags_of(context, [*DEFAULTS, "preset"])
     file = load_config(config, frozenset(DEFAULTS) | {"preset"})
     settings = resolve(with_preset(file, AUDIT, preset), flags, DEFAULTS)
     from chase.cli.auditing import Wishes, run_audit

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from chase.cli.options import (
+    SHARED_DEFAULTS,
     AllowNetwork,
     AsJson,
     BaseUrl,
@@ -33,6 +34,7 @@ from chase.cli.options import (
     SplitSizes,
     Unconfined,
     WorkspaceFolder,
+    flags_of,
 )
 from chase.cli.settings import load_config
 
@@ -44,7 +46,6 @@ DEFAULTS: dict[str, Any] = {
     "rounds": None,
     "epsilon": None,
     "eta": None,
-    "seed": 0,
     "prior": "even",
     "edit_space": "all",
     "proposals": 8,
@@ -52,29 +53,14 @@ DEFAULTS: dict[str, Any] = {
     "proposer": None,
     "proposer_model": None,
     "command": None,
-    "challenger": None,
-    "challenger_model": None,
-    "challenger_command": None,
-    "history_tokens": 200_000,
-    "split_sizes": None,
-    "allow_network": False,
-    "unconfined": False,
-    "pass_env": None,
-    "readable": None,
-    "no_reduce": False,
-    "no_diff": False,
     "no_certify": False,
-    "budget_usd": None,
-    "budget_tokens": None,
-    "price": None,
-    "concurrency": 64,
-    "patience": 600.0,
-    "base_url": None,
+    **SHARED_DEFAULTS,
 }
 """None: the benchmark's own."""
 
 
 def evolve(
+    context: typer.Context,
     benchmark: BenchmarkName = None,
     model: ModelName = None,
     method: Annotated[
@@ -154,42 +140,7 @@ def evolve(
     wall_seconds, rollout_seconds, warnings`; with --dry-run `per_rollout, rollouts[], agents[], total`
     (chase.forecast/1).
     """
-    flags = {
-        "benchmark": benchmark,
-        "model": model,
-        "method": method,
-        "harness": str(harness) if harness else None,
-        "rounds": rounds,
-        "epsilon": epsilon,
-        "eta": eta,
-        "seed": seed,
-        "prior": prior,
-        "edit_space": edit_space,
-        "proposals": proposals,
-        "rollouts": rollouts,
-        "proposer": proposer,
-        "proposer_model": proposer_model,
-        "command": command,
-        "challenger": challenger,
-        "challenger_model": challenger_model,
-        "challenger_command": challenger_command,
-        "history_tokens": history_tokens,
-        "split_sizes": split_sizes,
-        "preset": preset,
-        "allow_network": allow_network,
-        "unconfined": unconfined,
-        "pass_env": pass_env,
-        "readable": readable,
-        "no_reduce": no_reduce,
-        "no_diff": no_diff,
-        "no_certify": no_certify,
-        "budget_usd": budget_usd,
-        "budget_tokens": budget_tokens,
-        "price": price,
-        "concurrency": concurrency,
-        "patience": patience,
-        "base_url": base_url,
-    }
+    flags = flags_of(context, [*DEFAULTS, "preset"])
     file = load_config(config, frozenset(DEFAULTS) | {"preset"})
     # Models and engine take a second to import: only who runs them waits for them.
     from chase.cli.evolution import Wishes, evolve_harness

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -60,3 +61,31 @@ PassEnv = Annotated[
 Readable = Annotated[
     str | None, typer.Option("--readable", metavar="PATHS", help="Further paths that a coding agent can read.")
 ]
+
+SHARED_DEFAULTS: Mapping[str, Any] = {
+    "challenger": None,
+    "challenger_model": None,
+    "challenger_command": None,
+    "history_tokens": 200_000,
+    "split_sizes": None,
+    "allow_network": False,
+    "unconfined": False,
+    "pass_env": None,
+    "readable": None,
+    "no_reduce": False,
+    "no_diff": False,
+    "seed": 0,
+    "budget_usd": None,
+    "budget_tokens": None,
+    "price": None,
+    "concurrency": 64,
+    "patience": 600.0,
+    "base_url": None,
+}
+"""Of the settings that evolving and auditing share."""
+
+
+def flags_of(context: typer.Context, names: Iterable[str]) -> dict[str, Any]:
+    """What the flags of a command say, by the name of the setting; None where one was not given."""
+    given = {name: context.params[name] for name in names}
+    return {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}

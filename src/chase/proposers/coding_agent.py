@@ -11,7 +11,6 @@ from typing import Any
 from chase.core.agents import CANDIDATE_TRACKS, Candidate, CandidateTrack, ProposerContext, Refusal
 from chase.core.values import Json
 from chase.engine.coding_agent import Attempt, CodingAgent
-from chase.engine.confinement import TIMEOUT_SECONDS
 from chase.engine.desk_folder import Redact, read_harness
 from chase.engine.history import History
 from chase.engine.hooks import HOOKS, stubs
@@ -28,20 +27,9 @@ RECORD_KEYS = ("edits", "targeted_failures", "activation", "stopping", "expected
 class CodingAgentProposer(CodingAgent):
     """Runs the command once a round, and again where candidates were refused."""
 
-    def __init__(
-        self,
-        command: str,
-        *,
-        network: bool = False,
-        unconfined: bool = False,
-        pass_env: Sequence[str] = (),
-        readable: Sequence[str | Path] = (),
-        timeout_seconds: float = TIMEOUT_SECONDS,
-    ) -> None:
-        super().__init__(
-            command, PromptFiles("chase.proposers", "coding_agent", VERSION), network=network, unconfined=unconfined,
-            pass_env=pass_env, readable=readable, timeout_seconds=timeout_seconds,
-        )  # fmt: skip
+    def __init__(self, command: str, **allowed: Any) -> None:
+        """`allowed` is what `CodingAgent` takes: network, unconfined, pass_env, readable, timeout_seconds."""
+        super().__init__(command, PromptFiles("chase.proposers", "coding_agent", VERSION), **allowed)
         self._last: Attempt | None = None
         self._given: list[CandidateTrack] = []
         """The tracks of this round's answers, in their order."""

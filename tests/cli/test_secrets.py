@@ -14,6 +14,7 @@ from chase.models.config import ModelConfig
 from chase.models.local import make_local
 from chase.store.store import Store
 from chase.store.workspace import Workspace
+from chase.testing.capable import capable_model
 from chase.testing.openai_server import Fault, FaultHook
 from chase.testing.served import served
 from tests.cli.commands import Commands, Finished, serving, write_h0
@@ -133,12 +134,14 @@ def test_a_key_that_was_written_would_be_found(chase: Callable[..., Finished], t
 
 
 @pytest.mark.slow
-def test_no_key_is_written_by_an_evolution(chase: Callable[..., Finished], tmp_path: Path) -> None:
+def test_no_key_is_written_by_an_evolution_and_its_agents(chase: Callable[..., Finished], tmp_path: Path) -> None:
     sizes = ("--split-sizes", "evo=2,disc=2,conf=2,cert=2", "--rollouts", "evo=1,disc=1,conf=1,cert=1", "--rounds", 1)
     fault = echoing(500, when=lambda number: number % 11 == 5 or 20 <= number < 22)
-    with serving(served(make_local(ModelConfig(name="sim:reader"))), fault) as server:
-        finished = chase("evolve", *sizes, "--patience", 60, "--concurrency", 1, url=server.url)
+    agents = ("--proposer", "llm", "--challenger", "llm")
+    with serving(served(capable_model()), fault) as server:
+        finished = chase("evolve", *sizes, *agents, "--patience", 60, "--concurrency", 1, url=server.url)
     assert finished.code == 0, finished.err
+    assert len(list(tmp_path.rglob("transcript.jsonl"))) >= 1
     assert finished.err.count("the endpoint does not answer") == finished.err.count("the endpoint is back") == 1
     assert len(server.requests) > 30
     assert written(tmp_path) > 20

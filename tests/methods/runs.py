@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from chase.core.interfaces import Challenger, Proposer
 from chase.core.values import Json
 from chase.engine.runner import Progress
 from chase.engine.sandbox import Sandbox
+from chase.harness.folder import render_files
 from chase.harness.spec import initial_harness
 from chase.methods.chase import Settings
 from chase.methods.run import Method, Plan, Run
@@ -28,6 +29,8 @@ from chase.store.store import Store
 from chase.store.workspace import Workspace
 from tests.benchmarks.syn_ledger.faults import copied
 
+SEED = 3
+"""A run that asks the Challenger and archives a counterfactual, so that there is something of everything to search."""
 SIZES = {"evo": 16, "disc": 8, "conf1": 8, "conf2": 8, "conf3": 8, "cert": 4}
 ROLLOUTS = dict.fromkeys(SIZES, 1)
 
@@ -124,3 +127,15 @@ async def running(
         async with Sandbox(max_sessions=4) as sandbox:
             asked = model or connect(ModelConfig(name="sim:reader"))
             yield Run(made, run=run, store=store, model=asked, sandbox=sandbox, tell=told or Told(), progress=progress)
+
+
+def harness_files(**changes: Any) -> dict[str, str]:
+    return render_files(replace(initial_harness("syn-ledger"), **changes))
+
+
+def texts(root: Path) -> Iterator[tuple[str, str]]:
+    """Every file of a tree, its path first."""
+    for path in sorted(root.rglob("*")):
+        yield str(path.relative_to(root)), ""
+        if path.is_file():
+            yield str(path.relative_to(root)), path.read_text(encoding="utf-8")

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.core.agents import ALL_EDITS, Candidate, Draft, ProposerContext
 from chase.core.errors import UserError
 from chase.engine.agent_records import TRANSCRIPT, AgentRecords
@@ -48,11 +47,6 @@ from tests.methods.agents import (
     written,
 )
 from tests.methods.runs import Told, few_tasks, plan, running
-
-
-@pytest.fixture(scope="module")
-def kit(ledger: SynLedger) -> ProtocolKit:
-    return ledger_kit(ledger)
 
 
 @asynccontextmanager

@@ -32,8 +32,11 @@ def agents(model: ChatModel, **limits: Any) -> dict[str, Any]:
 
 
 def asked_for(request: Request) -> str:
-    """Which submission is due."""
-    return next(tool.name for tool in request.tools if tool.name in SUBMISSIONS)
+    """Which submission is due: the one that was named last."""
+    said = "\n".join(
+        str(part.content) for message in request.messages for part in message.parts if part.part_kind == "user-prompt"
+    )
+    return max(SUBMISSIONS, key=said.rfind)
 
 
 def submitting(forms: Mapping[str, Sequence[Mapping[str, Json]]]) -> ScriptedModel:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chase.core.errors import UserError
-from chase.models.config import ModelConfig, Price
+from chase.models.config import WIRE_VERSIONS, ModelConfig, Price
 
 BASE = ModelConfig(
     name="openai-compatible:m",
@@ -49,7 +49,7 @@ def test_fingerprint_ignores_key_price_pace_and_spelling(change: dict[str, Any])
 
 def test_fingerprint_changes_with_the_wire_version(monkeypatch: pytest.MonkeyPatch) -> None:
     before = BASE.fingerprint
-    monkeypatch.setattr("chase.models.config.WIRE_VERSION", 999)
+    monkeypatch.setitem(WIRE_VERSIONS, BASE.tool_mode, 999)
     assert BASE.fingerprint != before
 
 

@@ -14,6 +14,7 @@ from chase.core.values import Json
 from chase.engine.coding_agent import Attempt, CodingAgent
 from chase.engine.desk_folder import Redact, read_json
 from chase.engine.history import History
+from chase.engine.history_tools import is_file_of
 from chase.engine.prompt_files import PromptFiles
 from chase.harness.folder import render_files
 from chase.protocol.proposal import TransformationForm
@@ -66,7 +67,7 @@ class CodingAgentChallenger(CodingAgent):
     def _draft(self, context: ChallengerContext, attempt: Attempt, proposal: Mapping[str, Any]) -> Draft:
         form = {"benchmark": context.benchmark, **{k: v for k, v in proposal.items() if k not in ABOUT}}
         suspected = [name for name in _texts(proposal.get("suspected_observables")) if name in context.observables]
-        traces = [path for path in _texts(proposal.get("supporting_traces")) if _is_trace(context.history, path)]
+        traces = [path for path in _texts(proposal.get("supporting_traces")) if is_file_of(context.history, path)]
         about = {key: proposal[key] for key in ("suspected_shortcut", "replay") if key in proposal}
         return Draft(
             form=form,
@@ -127,13 +128,3 @@ def _read(answers: Path, redact: Redact) -> tuple[Json, list[str]]:
 
 def _texts(value: object) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-
-
-def _is_trace(history: Path, path: str) -> bool:
-    """Whether a path names a file of the history. It is kept as text: nothing is read."""
-    root = history.resolve()
-    try:
-        named = (root / path.removeprefix("history/")).resolve()
-        return named.is_relative_to(root) and named.is_file()
-    except (OSError, ValueError):
-        return False

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field, ValidationError
 
 from chase.core.agents import ChallengerContext, Draft, EpisodeBounds, OperatorEffect, Refusal
 from chase.core.values import Json
-from chase.engine.agent import Conversation, Submission, episode_bounds
+from chase.engine.agent import Conversation, episode_bounds
 from chase.engine.agent_records import AgentEpisode, RecordedAgent
-from chase.engine.history_tools import HistoryTools
+from chase.engine.history_tools import HistoryTools, is_file_of
 from chase.engine.prompt_files import PromptFiles
+from chase.engine.submission import Submission, SubmissionForm
 from chase.models.chat import ChatModel
 from chase.protocol.proposal import OperatorForm
 
@@ -25,10 +27,8 @@ MOST_COMPOSED = 6
 """Operators of a proposal: reducing a larger one would cost many rollouts."""
 
 
-class ProposalForm(BaseModel):
+class ProposalForm(SubmissionForm):
     """A proposal with the fields of the paper's table."""
-
-    model_config = ConfigDict(extra="forbid")
 
     operators: list[OperatorForm] = Field(min_length=1, max_length=MOST_COMPOSED)
     seed: int = Field(default=0, ge=0, lt=2**48, description="replays the proposal")
@@ -44,7 +44,7 @@ class ProposalForm(BaseModel):
             "benchmark": context.benchmark,
             "operators": [operator.model_dump(mode="json", exclude_none=True) for operator in self.operators],
             "seed": self.seed,
-            "description": f"{self.description}\nSuspected shortcut: {self.suspected_shortcut}"[:4000],
+            "description": self.description,
             "claims": self.validity,
         }
         if self.declared is not None:
@@ -53,15 +53,30 @@ class ProposalForm(BaseModel):
         return Draft(
             form=form,
             suspected=tuple(dict.fromkeys(known)),
-            traces=tuple(self.supporting_traces),
-            replay={"seed": self.seed, "round": context.round, **stamp},
+            traces=tuple(path for path in self.supporting_traces if is_file_of(context.history, path)),
+            replay={
+                "seed": self.seed,
+                "round": context.round,
+                "suspected_shortcut": self.suspected_shortcut,
+                **stamp,
+            },
         )
 
 
-class Proposals(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class Proposals(SubmissionForm):
     proposals: list[ProposalForm] = Field(min_length=1, max_length=MOST_PROPOSALS)
+
+    @classmethod
+    def salvaged(cls, arguments: Mapping[str, Any]) -> Self | None:
+        """The proposals that fit, without the others."""
+        given = arguments.get("proposals")
+        found: list[ProposalForm] = []
+        for proposal in given[:MOST_PROPOSALS] if isinstance(given, list) else ():
+            try:
+                found.append(ProposalForm.model_validate(proposal))
+            except ValidationError:
+                continue
+        return cls(proposals=found) if found else None
 
 
 PROPOSALS = Submission(name="submit_proposals", description="Hand in the proposals.", form=Proposals)
@@ -77,6 +92,7 @@ class LanguageModelChallenger(RecordedAgent):
         self._prompts = PromptFiles("chase.challengers", "llm", VERSION)
         self._talk: Conversation | None = None
         self._episode: AgentEpisode | None = None
+        self._reading: HistoryTools | None = None
 
     @property
     def name(self) -> str:
@@ -104,17 +120,23 @@ class LanguageModelChallenger(RecordedAgent):
             observables="; ".join(f"{name}: {what}" for name, what in context.observables.items()),
         )
         self._episode = self.episode("challenge", context.round)
+        self._reading = reading
         self._talk = Conversation(
-            model=self._model, episode=self._episode, system=system, tools=reading.tools(), seed=context.seed
+            model=self._model,
+            episode=self._episode,
+            system=system,
+            tools=reading.tools(),
+            submissions=(PROPOSALS,),
+            seed=context.seed,
         )
         asked = self._prompts.fill("challenge", **names, proposals=context.proposals)
         return self._drafts(context, await self._talk.work(asked, PROPOSALS, turns=self._turns))
 
     async def revise(self, context: ChallengerContext, refused: Sequence[Refusal]) -> Sequence[Draft]:
-        if self._talk is None:
+        if self._talk is None or self._reading is None:
             return ()
         told = "\n".join(f"- {refusal.name}: {refusal.reason}" for refusal in refused)
-        asked = self._prompts.fill("refused", refusals=told)
+        asked = self._prompts.fill("refused", refusals=self._reading.fenced("what cannot be used, and why", told))
         return self._drafts(context, await self._talk.work(asked, PROPOSALS, turns=FURTHER_TURNS))
 
     def _drafts(self, context: ChallengerContext, given: Proposals | None) -> list[Draft]:

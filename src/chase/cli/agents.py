@@ -25,7 +25,7 @@ KINDS = ("mining", "llm", "coding-agent")
 
 
 class Models:
-    """The models of a run by name. One name is one model; models at one address share its pace."""
+    """The models of a run by name: one name, one model. Models at one address with the same limits share a pacer."""
 
     def __init__(
         self, file: Mapping[str, Any], base_url: str | None, *, patience_seconds: float = 0.0,
@@ -37,7 +37,7 @@ class Models:
         self._prices = prices or {}
         self.meter = meter
         self._patience = patience_seconds
-        self._pacers: dict[tuple[str, str | None], Pacer] = {}
+        self._pacers: dict[Any, Pacer] = {}
         self.connected: dict[str, ChatModel] = {}
 
     def config(self, name: str) -> ModelConfig:
@@ -51,7 +51,7 @@ class Models:
         if name not in self.connected:
             config = self.config(name)
             made = make_pacer(config, patience_seconds=self._patience, on_outage=say_aside)
-            pacer = self._pacers.setdefault((config.provider, config.base_url), made)
+            pacer = self._pacers.setdefault(_pace(config), made)
             self.connected[name] = connect(config, pacer=pacer, meter=self.meter)
         return self.connected[name]
 
@@ -72,6 +72,12 @@ class Models:
             for model in self.connected.values():
                 await stack.enter_async_context(model)
             yield
+
+
+def _pace(config: ModelConfig) -> Any:
+    """What two models have in common that are driven together: the address and all that limits them there."""
+    limits = (config.max_concurrency, config.requests_per_minute, config.tokens_per_minute, config.retries)
+    return config.provider, config.base_url, limits
 
 
 def make_proposer(settings: Mapping[str, Any], models: Models) -> Proposer:

@@ -7,11 +7,11 @@ conversation ends: every part has a number of turns, and what does not fit its f
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from dataclasses import replace
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -26,61 +26,23 @@ from pydantic_ai.messages import (
 
 from chase.core.agents import EpisodeBounds
 from chase.core.errors import UserError
-from chase.core.values import ToolSpec
 from chase.engine.agent_records import AgentEpisode
 from chase.engine.history_tools import AgentTool
-from chase.models.chat import ChatModel
+from chase.engine.submission import LONGEST_SUBMISSION, Form, Submission
+from chase.models.chat import ChatModel, Reply
 from chase.models.errors import ContextTooLong
-
-Form = TypeVar("Form", bound=BaseModel)
 
 LONGEST_SAID = 20_000
 """Characters of a reply's text that stay in the conversation. The transcript has all of it."""
-LONGEST_SUBMISSION = 1 << 20
+MOST_CALLS = 16
+"""Tool calls of one reply that are carried out."""
+LEFT_OUT = "(left out: the conversation became too long)"
 PROMPT_TOKENS = 12_000
 EXPECTED_REPLY_TOKENS = 4_096
 """Of a model whose settings have no max_tokens."""
-MOST_FLAWS = 6
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Submission(Generic[Form]):
-    """The tool by which a part of the work is handed in, and the form of its arguments."""
-
-    name: str
-    description: str
-    form: type[Form]
-
-    @property
-    def spec(self) -> ToolSpec:
-        return ToolSpec(name=self.name, description=self.description, parameters=plain_schema(self.form))
-
-    def parse(self, arguments: Mapping[str, Any]) -> Form:
-        """The form that arguments fill; a `UserError` names what is wrong with them."""
-        try:
-            return self.form.model_validate(arguments)
-        except ValidationError as error:
-            flaws = [f"{'.'.join(map(str, flaw['loc'])) or 'the arguments'}: {flaw['msg']}" for flaw in error.errors()]
-            more = f" (and {len(flaws) - MOST_FLAWS} more)" if len(flaws) > MOST_FLAWS else ""
-            raise UserError(f"{self.name} was not accepted: {'; '.join(flaws[:MOST_FLAWS])}{more}.") from None
-
-
-def plain_schema(form: type[BaseModel]) -> Any:
-    """A form's JSON schema without titles and references: a schema that is put into another cannot look up its own."""
-    schema = form.model_json_schema(by_alias=True)
-    definitions = schema.pop("$defs", {})
-
-    def plain(part: Any) -> Any:
-        if isinstance(part, list):
-            return [plain(item) for item in part]
-        if not isinstance(part, dict):
-            return part
-        if "$ref" in part:
-            meant = definitions[part["$ref"].rpartition("/")[2]]
-            return plain({**meant, **{key: value for key, value in part.items() if key != "$ref"}})
-        return {key: plain(value) for key, value in part.items() if key != "title" or not isinstance(value, str)}
-
-    return plain(schema)
+UNKNOWN_TOOL = "unknown_tool"
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What providers take back as the name of a call."""
 
 
 def episode_bounds(model: ChatModel, *, requests: int, history_tokens: int) -> EpisodeBounds:
@@ -95,14 +57,21 @@ def episode_bounds(model: ChatModel, *, requests: int, history_tokens: int) -> E
 
 
 class Conversation:
-    """One agent's episode with a model, part by part."""
+    """One agent's episode with a model, part by part.
+
+    All submissions are offered all the time, so that providers can cache the beginning of every request; one that is
+    not due is told back.
+    """
 
     def __init__(
-        self, *, model: ChatModel, episode: AgentEpisode, system: str, tools: Sequence[AgentTool], seed: int
-    ) -> None:
+        self, *, model: ChatModel, episode: AgentEpisode, system: str, tools: Sequence[AgentTool],
+        submissions: Sequence[Submission[Any]], seed: int,
+    ) -> None:  # fmt: skip
         self._model = model
         self._episode = episode
         self._tools = {tool.spec.name: tool for tool in tools}
+        self._submissions = {submission.name for submission in submissions}
+        self._specs = [*(tool.spec for tool in tools), *(submission.spec for submission in submissions)]
         self._seed = seed
         self._messages: list[ModelMessage] = []
         self._waiting: list[Any] = [SystemPromptPart(system)]
@@ -111,47 +80,82 @@ class Conversation:
 
     async def work(self, instruction: str, submission: Submission[Form], *, turns: int) -> Form | None:
         """Let the agent work until it hands in a submission that fits its form; None where its turns are spent."""
-        self._waiting.append(UserPromptPart(instruction))
-        specs = [*(tool.spec for tool in self._tools.values()), submission.spec]
-        for turn in range(turns):
-            if turn == turns - 1 and turn > 0:
-                self._waiting.append(UserPromptPart(f"This is your last turn for this: call {submission.name} now."))
-            self._messages.append(ModelRequest(parts=list(self._waiting)))
-            self._waiting.clear()
-            try:
-                reply = await self._episode.request(self._model, self._messages, specs, seed=self._seed)
-            except ContextTooLong:
+        said = instruction
+        for left in reversed(range(turns)):
+            if not left and turns > 1:
+                said = f"{said}\n\nThis is your last turn for this: call {submission.name} now.".strip()
+            if said:
+                self._waiting.append(UserPromptPart(said))
+            reply = await self._ask()
+            if reply is None:
                 self.remarks.append(f"{submission.name}: the conversation became too long for the model")
                 return None
-            self._messages.append(_bounded(reply.response))
-            handed_in = self._answer(reply.response, submission)
+            response = _named(reply.response)
+            self._messages.append(_bounded(response))
+            handed_in, said = self._answer(response, submission, last=not left)
             if handed_in is not None:
                 return handed_in
         self.remarks.append(f"{submission.name}: nothing that fits its form was handed in within {turns} turns")
         return None
 
-    def _answer(self, said: ModelResponse, submission: Submission[Form]) -> Form | None:
-        """Answer every call of a reply; the first good submission ends the part."""
-        calls = [part for part in said.parts if isinstance(part, ToolCallPart)]
-        handed_in: Form | None = None
-        for call in calls:
+    async def _ask(self) -> Reply | None:
+        """The next reply. Where the conversation is too long, what was read first is left out; None: in vain."""
+        self._messages.append(ModelRequest(parts=list(self._waiting)))
+        self._waiting.clear()
+        while True:
             try:
-                arguments = _arguments(call)
-                if call.tool_name == submission.name:
-                    handed_in = handed_in or submission.parse(arguments)
+                return await self._episode.request(self._model, self._messages, self._specs, seed=self._seed)
+            except ContextTooLong:
+                if not self._shorten():
+                    failed = self._messages.pop()
+                    self._waiting = [part for part in failed.parts if not isinstance(part, UserPromptPart)]
+                    return None
+
+    def _shorten(self) -> bool:
+        """Leave out the older half of what tools returned; false if nothing is left to leave out."""
+        returned = [
+            (place, part)
+            for place, message in enumerate(self._messages)
+            for part in message.parts
+            if isinstance(part, ToolReturnPart) and part.content != LEFT_OUT and len(str(part.content)) > len(LEFT_OUT)
+        ]
+        dropped = {id(part) for _, part in returned[: (len(returned) + 1) // 2]}
+        for place in {place for place, part in returned if id(part) in dropped}:
+            message: Any = self._messages[place]  # replaced, not changed: it was sent
+            parts: list[Any] = list(message.parts)
+            parts = [replace(part, content=LEFT_OUT) if id(part) in dropped else part for part in parts]
+            self._messages[place] = replace(message, parts=parts)
+        return bool(dropped)
+
+    def _answer(self, response: ModelResponse, submission: Submission[Form], *, last: bool) -> tuple[Form | None, str]:
+        """Answer every call of a reply; the first good submission ends the part. Else, what is to be said."""
+        calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
+        handed_in: Form | None = None
+        for number, call in enumerate(calls):
+            try:
+                if number >= MOST_CALLS:
+                    raise UserError(f"more than {MOST_CALLS} calls in one reply: this one was not carried out.")
+                if call.tool_name == submission.name and handed_in is None:
+                    handed_in = submission.parse(_arguments(call), last=last)
                     content = "accepted"
-                elif call.tool_name in self._tools:
-                    content = self._tools[call.tool_name].run(arguments)
                 else:
-                    names = ", ".join([*self._tools, submission.name])
-                    raise UserError(f"there is no tool '{call.tool_name[:100]}'. There are: {names}.")
+                    content = self._use(call, submission.name)
             except UserError as error:
                 content = f"error: {error}"
-                self.remarks.append(f"{call.tool_name[:100]}: {str(error)[:300]}")
+                self.remarks.append(f"{call.tool_name}: {str(error)[:300]}")
             self._waiting.append(ToolReturnPart(call.tool_name, content, tool_call_id=call.tool_call_id))
-        if not calls:
-            self._waiting.append(UserPromptPart(f"Use a tool, or finish this part by calling {submission.name}."))
-        return handed_in
+        if response.finish_reason == "length":
+            return handed_in, "Your reply was cut because it was too long: write less in one reply."
+        return handed_in, "" if calls else f"Use a tool, or finish this part by calling {submission.name}."
+
+    def _use(self, call: ToolCallPart, due: str) -> str:
+        if call.tool_name in self._tools:
+            return self._tools[call.tool_name].run(_arguments(call))
+        if call.tool_name == due:
+            raise UserError(f"{due} was accepted already: this one is ignored.")
+        if call.tool_name in self._submissions:
+            raise UserError(f"{call.tool_name} is not due now: hand in {due}.")
+        raise UserError(f"there is no such tool. There are: {', '.join([*self._tools, due])}.")
 
 
 def _arguments(call: ToolCallPart) -> Mapping[str, Any]:
@@ -168,14 +172,24 @@ def _arguments(call: ToolCallPart) -> Mapping[str, Any]:
     return given or {}
 
 
+def _named(response: ModelResponse) -> ModelResponse:
+    """A reply whose calls have names that can be sent back."""
+    parts: list[Any] = list(response.parts)
+    unknown = [isinstance(part, ToolCallPart) and not _TOOL_NAME.fullmatch(part.tool_name) for part in parts]
+    named = [replace(p, tool_name=UNKNOWN_TOOL) if bad else p for p, bad in zip(parts, unknown, strict=True)]
+    return replace(response, parts=named)
+
+
 def _bounded(response: ModelResponse) -> ModelResponse:
     """The reply as it stays in the conversation: one that talks without end must not fill it."""
     return replace(response, parts=[_clipped(part) for part in response.parts])
 
 
 def _clipped(part: Any) -> Any:
-    if isinstance(part, TextPart | ThinkingPart) and len(part.content) > LONGEST_SAID:
+    """Signed thinking is left alone: a provider that signs it refuses it if it was changed."""
+    unsigned = isinstance(part, TextPart) or (isinstance(part, ThinkingPart) and not part.signature)
+    if unsigned and len(part.content) > LONGEST_SAID:
         return replace(part, content=part.content[:LONGEST_SAID] + " …")
-    if isinstance(part, ToolCallPart) and isinstance(part.args, str) and len(part.args) > LONGEST_SUBMISSION:
+    if isinstance(part, ToolCallPart) and len(part.args_as_json_str()) > LONGEST_SUBMISSION:
         return replace(part, args="{}")
     return part

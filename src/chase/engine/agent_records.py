@@ -2,7 +2,7 @@
 ledger rows.
 
 A reply is in the transcript before it is used. The same question at the same place of the same episode is answered
-from there; the ledger gets each reply once, whenever the process dies.
+from there; the ledger gets each reply once, whenever the process dies. The transcript is only ever appended to.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ from typing import Any
 
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse
 
+from chase.core.errors import IntegrityError
 from chase.core.keyed import digest
 from chase.core.values import Json, ToolSpec, Usage
 from chase.engine.runner import RunPaused
 from chase.models.chat import ChatModel, Reply
-from chase.models.errors import ModelError
+from chase.models.errors import ContextTooLong, ModelError
 from chase.models.meter import Meter
 from chase.store.records import LedgerRow, Use
 from chase.store.store import Store
 
 TRANSCRIPT = "transcript.jsonl"
+SUPERSEDED = "superseded_from"
+"""A line that says from which place on earlier lines answer nothing any more. They were paid for, so they stay."""
 Tell = Callable[[str, Mapping[str, Json]], None]
 
 
@@ -80,33 +83,50 @@ class AgentEpisode:
         self.id = f"{records.use.run}/{purpose}/{round}"
         self.folder = records.folder / "rounds" / str(round) / purpose
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._kept = self._read()
+        self._kept, paid = self._read()
         self._place = 0
-        self._owe()
+        self._owe(paid)
 
     async def request(
         self, model: ChatModel, messages: list[ModelMessage], tools: Sequence[ToolSpec], *, seed: int
     ) -> Reply:
-        """The reply at this place of the episode: the recorded one if the same was asked, else the model's."""
+        """The reply at this place of the episode: the recorded one if the same was asked, else the model's.
+
+        That the model found a question too long is recorded like a reply.
+        """
         asked = self._asked(model, messages, tools, seed)
-        place, self._place = self._place, self._place + 1
-        if place < len(self._kept) and self._kept[place]["asked"] == asked:
-            return _reply(self._kept[place])
-        del self._kept[place:]  # what was recorded after another question answers nothing here
+        if self._place < len(self._kept) and self._kept[self._place]["asked"] != asked:
+            del self._kept[self._place :]  # what was recorded after another question answers nothing here
+            self._append({SUPERSEDED: self._place})
+        if self._place == len(self._kept):
+            self._keep({"asked": asked, **await self._answered(model, messages, tools, seed)})
+            await self._charge_new(model)
+        line, self._place = self._kept[self._place], self._place + 1
+        if "too_long" in line:
+            raise ContextTooLong(line["too_long"])
+        return _reply(line)
+
+    async def _answered(
+        self, model: ChatModel, messages: list[ModelMessage], tools: Sequence[ToolSpec], seed: int
+    ) -> dict[str, Any]:
         try:
-            reply = await model.request(messages, tools, seed=seed)
+            return _recorded(await model.request(messages, tools, seed=seed))
+        except ContextTooLong as error:
+            return {"too_long": str(error)}
         except ModelError as error:
             raise RunPaused(f"{model.config.name}, which is to {self._purpose}: {error}") from None
-        self._keep({"asked": asked, **_recorded(reply)})
-        await self._records.store.record_requests([self._row(reply)])
-        self._records.tell("agent", self._heard(model, reply))
-        return reply
+
+    async def _charge_new(self, model: ChatModel) -> None:
+        line = self._kept[-1]
+        if "response" in line:
+            await self._records.store.record_requests([self._row(_reply(line))])
+            self._records.tell("agent", self._heard(model, _reply(line)))
 
     def _heard(self, model: ChatModel, reply: Reply) -> dict[str, Json]:
         return {
             "purpose": self._purpose,
             "model": model.config.name,
-            "request": self._place,
+            "request": self._place + 1,
             "calls": [call.tool_name for call in reply.response.tool_calls],
             "input_tokens": reply.usage.input_tokens,
             "output_tokens": reply.usage.output_tokens,
@@ -115,42 +135,50 @@ class AgentEpisode:
     def note(self, name: str, content: Json) -> None:
         """Keep a file of the episode, whole or not at all."""
         part = self.folder / f".{name}.part"
-        part.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        part.write_text(json.dumps(content, indent=2) + "\n", encoding="ascii")
         part.replace(self.folder / name)
 
     def charge(self, usage: Usage, served_model: str) -> None:
-        """Put what an external agent says it used into the ledger."""
+        """Put what was used, and no meter saw, into the ledger."""
         self._records.store.record_requests_sync([self._row(None, usage, served_model)])
         if self._records.meter is not None:
             self._records.meter.charge(usage)
 
-    def _read(self) -> list[dict[str, Any]]:
+    def _read(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """The lines that stand, and every reply that was ever paid for, in their order."""
         path = self.folder / TRANSCRIPT
-        if not path.exists():
-            return []
-        kept = []
-        for line in path.read_text(encoding="utf-8").splitlines():
+        lines = path.read_text(encoding="ascii").split("\n") if path.exists() else []
+        kept: list[dict[str, Any]] = []
+        paid: list[dict[str, Any]] = []
+        for number, text in enumerate(lines[:-1], 1):  # what follows the last line end was torn off
             try:
-                kept.append(json.loads(line))
-            except ValueError:  # the process died while it wrote this line: the last one
-                break
-        return kept
+                line = json.loads(text)
+            except ValueError as error:
+                raise IntegrityError(f"line {number} of {path} was changed: {error}.") from None
+            if SUPERSEDED in line:
+                del kept[line[SUPERSEDED] :]
+                continue
+            kept.append(line)
+            paid += [line] if "response" in line else []
+        if lines and lines[-1]:
+            path.write_text("".join(f"{text}\n" for text in lines[:-1]), encoding="ascii")
+        return kept, paid
 
-    def _owe(self) -> None:
+    def _owe(self, paid: Sequence[dict[str, Any]]) -> None:
         """Ledger rows for replies that were recorded just before the process died."""
-        charged = self._records.store.requests_of(self.id)
-        for line in self._kept[charged:]:
-            self._records.store.record_requests_sync([self._row(_reply(line))])
+        for line in paid[self._records.store.requests_of(self.id) :]:
+            self.charge(_reply(line).usage, line["served_model"])
 
     def _keep(self, line: dict[str, Any]) -> None:
         self._kept.append(line)
-        text = "".join(json.dumps(kept, ensure_ascii=False) + "\n" for kept in self._kept)
-        part = self.folder / f".{TRANSCRIPT}.part"
-        with part.open("w", encoding="utf-8") as file:
-            file.write(text)
+        self._append(line)
+
+    def _append(self, line: dict[str, Any]) -> None:
+        """ASCII alone: no line separator of Unicode, and nothing that cannot be written."""
+        with (self.folder / TRANSCRIPT).open("a", encoding="ascii") as file:
+            file.write(json.dumps(line) + "\n")
             file.flush()
             os.fsync(file.fileno())
-        part.replace(self.folder / TRANSCRIPT)
 
     @staticmethod
     def _asked(model: ChatModel, messages: list[ModelMessage], tools: Sequence[ToolSpec], seed: int) -> str:
@@ -180,12 +208,22 @@ class AgentEpisode:
 
 
 def _recorded(reply: Reply) -> dict[str, Any]:
+    response = ModelMessagesTypeAdapter.dump_python([reply.response], mode="json")[0]
     return {
-        "response": ModelMessagesTypeAdapter.dump_python([reply.response], mode="json")[0],
+        "response": _writable(response),
         "usage": asdict(reply.usage),
         "served_model": reply.served_model,
         "usage_known": reply.usage_known,
     }
+
+
+def _writable(value: Any) -> Any:
+    """JSON in which every text is valid Unicode: models have halves of surrogate pairs, files and hashes do not."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_writable(key): _writable(item) for key, item in value.items()}
+    return [_writable(item) for item in value] if isinstance(value, list) else value
 
 
 def _reply(line: dict[str, Any]) -> Reply:

@@ -92,7 +92,7 @@ class CodingAgent(RecordedAgent):
         """
         episode = self._opened
         self._attempts += 1
-        asked = digest([self.name, self._attempts, dict(given)])
+        asked = digest([self.name, self._attempts, dict(given), _outline(history)])
         kept = self._kept(f"attempt-{self._attempts}.json")
         known = kept.get("asked") == asked
         if known:
@@ -200,3 +200,9 @@ class CodingAgent(RecordedAgent):
         except (OSError, ValueError):
             return {}
         return content if isinstance(content, dict) else {}
+
+
+def _outline(history: Path) -> Json:
+    """What tells one state of a history from another: its results word for word, and which files there are."""
+    results = [(history / name).read_text(encoding="utf-8") for name in ("scores.jsonl", "rounds.jsonl")]
+    return [results, sorted(str(path.relative_to(history)) for path in history.rglob("*"))]

@@ -277,10 +277,15 @@ def _probe(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 def _overgrown(desk: Path) -> bool:
-    """Whether there is too much in a folder, or it is nested without end. Follows no link."""
+    """Whether there is too much in a folder, or it is nested without end. Follows no link.
+
+    The history is the host's, and does not count.
+    """
     size = entries = 0
     try:
         for folder, folders, names in os.walk(desk):
+            if Path(folder) == desk:
+                folders[:] = [name for name in folders if name != HISTORY]
             entries += len(folders) + len(names)
             for name in names:
                 with suppress(OSError):

@@ -14,6 +14,7 @@ It holds what one method evaluated in one run on one role's tasks, and no answer
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -45,12 +46,13 @@ class HistoryWriter:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._scored: set[tuple[str, str]] = set()
-        if root.exists():
+        if root.exists():  # everything is written again from the store: nothing of a later round may be left
             _set_writable(root)
+            shutil.rmtree(root)
         for folder in ("harnesses", "traces", "archive"):
             (root / folder).mkdir(parents=True, exist_ok=True)
         for name in ("scores.jsonl", "rounds.jsonl"):
-            (root / name).write_text("", encoding="utf-8")  # a resumed run writes it again, line by line
+            (root / name).write_text("", encoding="utf-8")
 
     def add_harness(self, name: str, harness: Harness, record: Mapping[str, Json]) -> None:
         folder = self.root / "harnesses" / name

@@ -59,7 +59,8 @@ class HistoryTools:
         ]
 
     def _list(self, arguments: Mapping[str, Any]) -> str:
-        folder, start = self._inside(arguments.get("path", "")), _number(arguments, "offset")
+        self._check_limit()
+        folder, start = self._inside(arguments.get("path") or ""), _number(arguments, "offset")
         if not folder.is_dir():
             raise UserError(f"'{self._name(folder)}' is a file: read it.")
         entries = sorted(folder.iterdir())
@@ -75,6 +76,7 @@ class HistoryTools:
         return self._data(self._name(folder) or "the history", "\n".join([*shown, *rest]) or "(empty)")
 
     def _read(self, arguments: Mapping[str, Any]) -> str:
+        self._check_limit()
         path, start = self._inside(arguments.get("path")), _number(arguments, "offset")
         if path.is_dir():
             raise UserError(f"'{self._name(path)}' is a folder: list it.")
@@ -85,11 +87,12 @@ class HistoryTools:
         return self._data(self._name(path), page + rest)
 
     def _search(self, arguments: Mapping[str, Any]) -> str:
+        self._check_limit()
         sought = arguments.get("text")
         if not isinstance(sought, str) or not sought.strip():
             raise UserError("text is missing: write what to look for.")
         found: list[str] = []
-        for path in self._files(self._inside(arguments.get("path", ""))):
+        for path in self._files(self._inside(arguments.get("path") or "")):
             for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
                 place = line.lower().find(sought.lower())
                 if place >= 0:
@@ -111,12 +114,13 @@ class HistoryTools:
             raise UserError("path is missing: write a path in the history, e.g. 'scores.jsonl'.")
         relative = PurePosixPath(given.strip() or ".")
         path = self._root / relative
-        if relative.is_absolute() or ".." in relative.parts or not path.resolve().is_relative_to(self._root):
-            raise UserError(f"path='{given[:200]}' is not in the history: write a path relative to its root.")
         try:
-            exists = path.exists() and not path.is_symlink()
-        except OSError:  # a name that is too long
-            exists = False
+            inside = not relative.is_absolute() and ".." not in relative.parts and within(self._root, path)
+            exists = inside and path.exists() and not path.is_symlink()
+        except (OSError, ValueError):  # a name that is too long, or that no file can have
+            inside, exists = True, False
+        if not inside:
+            raise UserError(f"path='{given[:200]}' is not in the history: write a path relative to its root.")
         if not exists:
             raise UserError(f"path='{given[:200]}' does not exist: list its folder.")
         return path
@@ -125,10 +129,12 @@ class HistoryTools:
         name = str(path.relative_to(self._root))
         return "" if name == "." else name
 
-    def _data(self, what: str, text: str) -> str:
-        """Text of the history, marked as data, as far as the limit allows."""
+    def _check_limit(self) -> None:
         if self._left <= 0:
             raise UserError(f"the limit of {self._limit} tokens of history is used up: go on with what you know.")
+
+    def _data(self, what: str, text: str) -> str:
+        """Text of the history, marked as data, as far as the limit allows."""
         shown = text[: self._left]
         self._left -= len(shown)
         cut = "" if len(shown) == len(text) else "\n… cut here: the limit of tokens of history is used up"
@@ -138,6 +144,20 @@ class HistoryTools:
         """A text between marks: whatever it says is data."""
         inner = text.replace(self.mark, self.mark.replace("-", "\u2010"))
         return f"<<{self.mark} {json.dumps(what)}\n{inner}\n{self.mark}>>"
+
+
+def within(root: Path, path: Path) -> bool:
+    """Whether a path leads to somewhere in a folder, links followed."""
+    return path.resolve().is_relative_to(root.resolve())
+
+
+def is_file_of(root: Path, named: str) -> bool:
+    """Whether a text names a file of a tree. Nothing is read."""
+    try:
+        path = root / named.removeprefix("history/")
+        return within(root, path) and path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _tool(
@@ -153,7 +173,8 @@ def _tool(
 
 
 def _number(arguments: Mapping[str, Any], name: str) -> int:
-    value = arguments.get(name, 0)
+    value = arguments.get(name)
+    value = 0 if value is None else value
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise UserError(f"{name} must be a whole number, 0 or more.")
     return value

@@ -86,8 +86,8 @@ class ProposerDesk:
             if not all(isinstance(answer, Candidate) for answer in answers):
                 break  # no plain data: the journal refuses it
             accepted, refused = self._examine(answers, context.round, current, initial)
-            refused += self._repeats(accepted, len(answers))
-            more = await self.proposer.revise(deepcopy(context), refused) if refused else ()
+            told = _standing(refused, accepted) + self._repeats(accepted, len(answers))
+            more = await self.proposer.revise(deepcopy(context), told) if told else ()
             if not more:
                 break
             answers += more
@@ -102,6 +102,8 @@ class ProposerDesk:
             name = f"r{round}-{candidate.track if candidate.track in CANDIDATE_TRACKS else place + 1}"
             try:
                 harness = self._parsed(candidate, current.harness, name)
+                if harness.hash not in self.evaluated:  # what is new replaces a repetition on its track
+                    accepted = [a for a in accepted if a.name != name or a.harness.hash not in self.evaluated]
                 _check_place(name, harness, [initial, current], accepted)
             except UserError as error:
                 refused.append(Refusal(place=place, name=name, reason=str(error)[:LONGEST_REFUSAL]))
@@ -135,6 +137,12 @@ class ProposerDesk:
                 raise UserError(f"{change.key} is outside the edit space '{self.edit_space.name}'")
         self.check(harness, name)
         return harness
+
+
+def _standing(refused: Sequence[Refusal], accepted: Sequence[Named]) -> list[Refusal]:
+    """The last refusal of each candidate that no later answer has replaced."""
+    names = {named.name for named in accepted}
+    return list({refusal.name: refusal for refusal in refused if refusal.name not in names}.values())
 
 
 def _tie_order(candidate: Candidate) -> int:
@@ -182,14 +190,15 @@ class ChallengerDesk:
             return await self.journal.drafts(round, lambda: self._ask(context, archived))
 
     async def _ask(self, context: ChallengerContext, archived: Collection[str]) -> list[Draft]:
-        drafts = list(await self.challenger.challenge(deepcopy(context)))[: self.proposals]
+        drafts, told_up_to = list(await self.challenger.challenge(deepcopy(context)))[: self.proposals], 0
         for _ in range(FURTHER_TRIES):
             if not all(isinstance(draft, Draft) for draft in drafts):
-                break
-            refused = self._refused(drafts, archived)
+                break  # no plain data: the journal refuses it
+            refused = [refusal for refusal in self._refused(drafts, archived) if refusal.place >= told_up_to]
             more = await self.challenger.revise(deepcopy(context), refused) if refused else ()
             if not more:
                 break
+            told_up_to = len(drafts)
             drafts += list(more)[: self.proposals]
         return drafts
 
@@ -215,10 +224,8 @@ class ChallengerDesk:
 
 
 def archive_note(entry: Mapping[str, Any], touched: Mapping[str, float]) -> dict[str, Json]:
-    """An archived counterfactual as agents may know it: what it does, not what the host found in which task."""
-    return {
-        "name": entry["name"],
-        "round": entry["round"],
-        "transformation": entry["transformation"],
-        "touched": dict(touched),
-    }
+    """An archived counterfactual as agents may know it: what it does. Not what the host found in which task, and not
+    what its author wrote about traces that others may not read.
+    """
+    does = {key: entry["transformation"][key] for key in ("schema", "benchmark", "operators", "declared")}
+    return {"name": entry["name"], "round": entry["round"], "transformation": does, "touched": dict(touched)}

@@ -11,8 +11,8 @@ from chase.core.errors import UserError, choose
 from chase.core.keyed import canonical_json, digest
 from chase.core.values import Json
 
-WIRE_VERSION = 1
-"""Raised when what is sent for the same history, tools and settings changes."""
+WIRE_VERSIONS = {"native": 1, "json-schema": 2}
+"""By tool mode. Raised when what is sent for the same history, tools and settings changes."""
 
 OPENAI_COMPATIBLE = "openai-compatible"
 LOCAL = "sim"
@@ -92,7 +92,7 @@ class ModelConfig:
                 "base_url": self.base_url.rstrip("/") if self.base_url else None,
                 "settings": dict(self.settings),
                 "tool_mode": self.tool_mode,
-                "wire": WIRE_VERSION,
+                "wire": WIRE_VERSIONS[self.tool_mode],
             }
         )
 

@@ -148,7 +148,20 @@ def _request_items(message: ModelRequest, by_schema: bool) -> list[Item]:
     if results:
         # A model without tool messages reads results as the user's; together, since turns must alternate.
         items.insert(0, {"role": "user", "content": "\n\n".join(results)})
-    return items
+    return _alternating(items) if by_schema else items
+
+
+def _alternating(items: Sequence[Item]) -> list[Item]:
+    """The items with texts of the user that follow each other as one: strict chat templates refuse two."""
+    joined: list[Item] = []
+    for item in items:
+        last = joined[-1] if joined else None
+        texts = last is not None and isinstance(last["content"], str) and isinstance(item["content"], str)
+        if last is not None and texts and last["role"] == item["role"] == "user":
+            joined[-1] = {"role": "user", "content": f"{last['content']}\n\n{item['content']}"}
+        else:
+            joined.append(item)
+    return joined
 
 
 def _user_content(part: UserPromptPart) -> str | list[Item]:

@@ -13,11 +13,12 @@ from typing import Any
 
 from chase.core.agents import Candidate, EpisodeBounds, ProposerContext, Refusal
 from chase.core.values import Json
-from chase.engine.agent import Conversation, episode_bounds, plain_schema
+from chase.engine.agent import Conversation, episode_bounds
 from chase.engine.agent_records import AgentEpisode, RecordedAgent
 from chase.engine.history import RELEASED, History
 from chase.engine.history_tools import HistoryTools
 from chase.engine.prompt_files import PromptFiles
+from chase.engine.submission import plain_schema
 from chase.harness.folder import render_files
 from chase.harness.spec import Structure
 from chase.models.chat import ChatModel
@@ -52,6 +53,7 @@ class LanguageModelProposer(RecordedAgent):
         self._prompts = PromptFiles("chase.proposers", "llm", VERSION)
         self._talk: Conversation | None = None
         self._episode: AgentEpisode | None = None
+        self._reading: HistoryTools | None = None
         self._feedback: list[Feedback] = []
 
     @property
@@ -76,11 +78,18 @@ class LanguageModelProposer(RecordedAgent):
             episode=self._episode,
             system=self._system(context, reading.mark),
             tools=reading.tools(),
+            submissions=(FEEDBACK, DRAFTS, CANDIDATES),
             seed=context.seed,
         )
-        names = {"round": context.round, "current": context.current, "initial": context.initial}
+        self._reading = reading
         constraints = self._constraints(history, context, reading) if context.constrained else ""
         failures = self._failures(history, reading) if context.constrained else ""
+        names = {
+            "round": context.round,
+            "current": context.current,
+            "initial": context.initial,
+            "reminder": self._prompts.fill("reminder", epsilon=context.epsilon) if constraints else "",
+        }
         opening = self._prompts.fill("proactive", **names, constraints=constraints, failures=failures)
         passes = (opening, self._prompts.fill("hindsight", **names))
         feedback = [await talk.work(text, FEEDBACK, turns=self._turns.feedback) for text in passes]
@@ -90,12 +99,11 @@ class LanguageModelProposer(RecordedAgent):
         return self._made(context, final or drafts)
 
     async def revise(self, context: ProposerContext, refused: Sequence[Refusal]) -> Sequence[Candidate]:
-        if self._talk is None:
+        if self._talk is None or self._reading is None:
             return ()
         told = "\n".join(f"- {refusal.name.rpartition('-')[2]}: {refusal.reason}" for refusal in refused)
-        again = await self._talk.work(
-            self._prompts.fill("refused", refusals=told), CANDIDATES, turns=self._turns.submission
-        )
+        asked = self._prompts.fill("refused", refusals=self._reading.fenced("what cannot be used, and why", told))
+        again = await self._talk.work(asked, CANDIDATES, turns=self._turns.submission)
         tracks = {refusal.name.rpartition("-")[2] for refusal in refused}
         return [made for made in self._made(context, again) if made.track in tracks]
 
@@ -122,7 +130,8 @@ class LanguageModelProposer(RecordedAgent):
             limits=json.dumps(dict(context.limits)),
             edit_space=context.edit_space.description,
         )
-        return self._prompts.fill("system", mark=mark, format=form)
+        archive = self._prompts.fill("archive") if context.constrained else ""
+        return self._prompts.fill("system", mark=mark, format=form, archive=archive)
 
     def _constraints(self, history: History, context: ProposerContext, reading: HistoryTools) -> str:
         """The archive's constraints, and how the harnesses stand under them."""

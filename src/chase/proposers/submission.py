@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field, ValidationError
 
-from chase.core.agents import Candidate, CandidateTrack
+from chase.core.agents import CANDIDATE_TRACKS, Candidate
 from chase.core.values import Json
-from chase.engine.agent import Submission
+from chase.engine.submission import Submission, SubmissionForm
 
 MOST_FILES = 70
 
 
-class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Feedback(_Form):
+class Feedback(SubmissionForm):
     """One feedback pass."""
 
     observations: list[str] = Field(max_length=50, description="what the history shows, with paths")
@@ -25,12 +22,12 @@ class Feedback(_Form):
     improvements: list[str] = Field(default=[], max_length=50, description="what could be changed")
 
 
-class FileText(_Form):
+class FileText(SubmissionForm):
     path: str = Field(max_length=200, description="e.g. harness.toml or guidance/units.md")
     text: str = Field(description="the complete new text")
 
 
-class CandidateForm(_Form):
+class CandidateForm(SubmissionForm):
     """A candidate as changes of files, with the fields of the paper's table."""
 
     files: list[FileText] = Field(max_length=MOST_FILES, description="every file that is new or changes")
@@ -43,15 +40,26 @@ class CandidateForm(_Form):
     regression_risks: list[str] = Field(max_length=50)
 
 
-class Drafts(_Form):
+class Drafts(SubmissionForm):
     structural: CandidateForm
     guidance: CandidateForm
 
 
-class Candidates(_Form):
+class Candidates(SubmissionForm):
     structural: CandidateForm
     guidance: CandidateForm
     integrated: CandidateForm
+
+    @classmethod
+    def salvaged(cls, arguments: Mapping[str, Any]) -> Self | None:
+        """The candidates that fit, without the others."""
+        found: dict[str, Any] = {}
+        for track in CANDIDATE_TRACKS:
+            try:
+                found[track] = CandidateForm.model_validate(arguments.get(track))
+            except ValidationError:
+                continue
+        return cls.model_construct(**found) if found else None
 
 
 FEEDBACK = Submission(name="give_feedback", description="Hand in a feedback pass.", form=Feedback)
@@ -62,8 +70,7 @@ CANDIDATES = Submission(name="submit_candidates", description="Hand in the three
 def candidates_of(forms: Drafts | Candidates, base: Mapping[str, str], stamp: Mapping[str, Json]) -> list[Candidate]:
     """The candidates that forms describe as changes of a base harness's files."""
     made: list[Candidate] = []
-    tracks: tuple[CandidateTrack, ...] = ("structural", "guidance", "integrated")
-    for track in tracks:
+    for track in CANDIDATE_TRACKS:
         form: CandidateForm | None = getattr(forms, track, None)
         if form is None:
             continue

@@ -41,10 +41,9 @@ def capable_model(config: ModelConfig | None = None) -> LocalModel:
     reader = reader_model(ModelConfig(name="sim:reader"))
 
     async def respond(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        offered = {tool.name for tool in info.function_tools}
-        for submission, work in _WORK.items():
-            if submission in offered:
-                return _said(work(_Talk(messages)), len(messages), messages)
+        if any(tool.name in _WORK for tool in info.function_tools):
+            talk = _Talk(messages)
+            return _said(_WORK[talk.due()](talk), len(messages), messages)
         return await reader.request(messages, info.model_settings, info.model_request_parameters)
 
     return LocalModel(respond, name=NAME, version=f"{VERSION}-{reader.version}")
@@ -72,6 +71,10 @@ class _Talk:
     def said(self) -> str:
         """Everything that the host said."""
         return "\n".join(self.asked)
+
+    def due(self) -> str:
+        """The submission that the host named last."""
+        return max(_WORK, key=self.said.rfind)
 
     def done(self) -> int:
         """Calls since the last thing that the host said."""

@@ -80,6 +80,7 @@ def test_a_capped_run_goes_on_to_the_same_result_and_pays_for_nothing_twice(chas
     )
     same = chase("evolve", "--resume", run)
     assert same.code == 4  # the cap is the run's
+    assert chase(*evolve("--resume", "latest")).code == 4  # also where its settings are given beside it
     assert state(tmp_path)[2] <= first
     further = chase("evolve", "--resume", "latest", "--budget-tokens", second)
     assert further.code == 4
@@ -92,6 +93,16 @@ def test_a_capped_run_goes_on_to_the_same_result_and_pays_for_nothing_twice(chas
     assert state(tmp_path)[:2] == ("finished", whole["executed"])
     with Store.open(Workspace(tmp_path), write=False) as store:
         assert len(store.seals(run)) == 1
+
+
+def test_a_cap_does_not_vanish_where_the_runs_settings_stand_beside_resume(chase: Commands, tmp_path: Path) -> None:
+    assert chase(*evolve("--budget-tokens", 20_000)).code == 4
+    spent = state(tmp_path)[2]
+    assert chase(*evolve("--resume", "latest")).code == 4
+    assert spent <= state(tmp_path)[2] <= 20_000
+    assert chase(*evolve("--resume", "latest", "--budget-tokens", 40_000)).code == 4
+    assert chase(*evolve("--resume", "latest")).code == 4
+    assert state(tmp_path)[2] <= 40_000
 
 
 def test_a_cap_in_usd_needs_a_price_and_keeps_to_it(chase: Commands, tmp_path: Path) -> None:

@@ -101,7 +101,8 @@ def test_an_audit_asks_a_language_model(chase: Commands, tmp_path: Path) -> None
         (("--proposer", "mining", "--proposer-model", "sim:reader"), "--proposer-model is for --proposer llm"),
         (("--challenger", "oracle"), "unknown challenger 'oracle'"),
         (("--preset", "pilott"), "unknown preset 'pilott'. Did you mean 'pilot'?"),
-        (("--split-sizes", "evo=1"), "split_sizes: evo=1 must be a whole number, 2 or more"),
+        (("--split-sizes", "evo=1"), "split_sizes: evo=1 must be a whole number from 2 to 32"),
+        (("--split-sizes", "conf=17"), "split_sizes: conf=17 must be a whole number from 2 to 16, all that there are"),
         (("--split-sizes", "all=3"), "unknown role in split_sizes 'all'"),
         (("--split-sizes", "3"), "split_sizes=3 must be counts by role"),
         (("--history-tokens", "5", "--proposer", "llm"), "history_tokens=5 must be a whole number from 100"),
@@ -115,6 +116,16 @@ def test_contradictory_settings_are_refused_before_anything_runs(
     assert finished.code == 2
     assert sentence in finished.sentence
     assert not (tmp_path / ".chase").exists()
+
+
+def test_a_flag_beside_a_preset_wins_for_the_roles_that_it_names(chase: Commands, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("rounds = 5\n[rollouts]\nevo = 7\n")
+    flags = ("--preset", "pilot", "--split-sizes", "evo=2", "--rollouts", "conf=3", "--config", "mine.toml")
+    finished = chase("evolve", "--benchmark", "syn-ledger@7", "--model", "sim:reader", *flags, "--no-certify", "--json")
+    config = json.loads(finished.out)["config"]
+    assert config["tasks"] == {"evo": 2, "disc": 4, "conf1": 4, "conf2": 4, "conf3": 4, "cert": 8}
+    assert config["rollouts"] == {"evo": 1, "disc": 1, "conf1": 3, "conf2": 3, "conf3": 3, "cert": 1}
+    assert config["rounds"] == 1  # the preset was asked for on the command line: it wins over the file
 
 
 @pytest.mark.parametrize("name", ["paper-syn-ledger", "paper-officeqa"])

@@ -162,6 +162,14 @@ async def test_infinite_numbers_are_refused(tree: Path, store: Store) -> None:
     assert "number: Input should be a finite number" in returned(model.requests[-1])[0]
 
 
+@pytest.mark.parametrize("depth", [40, 900, 100_000])
+async def test_nested_arguments_are_refused(tree: Path, store: Store, depth: int) -> None:
+    nested = f'{{"word": {"[" * depth}{"]" * depth}}}'
+    conversation, model = talk([Call("hand_in", nested), call("hand_in", word="b")], tree, store)
+    assert await hand_in(conversation) == Part(word="b")
+    assert returned(model.requests[-1])[0].startswith("error: the arguments are n")
+
+
 def test_a_schema_stands_alone() -> None:
     schema = plain_schema(Whole)
     assert "$ref" not in json.dumps(schema)

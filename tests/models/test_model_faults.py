@@ -108,6 +108,10 @@ async def test_an_answer_that_is_none_is_a_provider_error(
     assert says in str(error)
 
 
+async def test_too_long_in_a_body_with_status_200_is_too_long(question: list[ModelMessage]) -> None:
+    assert isinstance(await failure(question, Fault(status=200, body=TOO_LONG)), ContextTooLong)
+
+
 async def test_the_content_type_does_not_matter_if_the_content_is_right(question: list[ModelMessage]) -> None:
     fault = Fault(status=200, body=json.dumps(text_reply("x")), content_type="text/plain")
     async with (

@@ -128,7 +128,17 @@ def test_usage_counts_cached_tokens_within_the_input() -> None:
     assert not usage.unmeasured_requests
 
 
-@pytest.mark.parametrize("usage", [None, {}, "none", {"prompt_tokens": None, "completion_tokens": None}])
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        {},
+        "none",
+        {"prompt_tokens": None, "completion_tokens": None},
+        {"prompt_tokens": -5},
+        {"prompt_tokens": True},
+    ],
+)
 def test_usage_that_was_not_reported_is_unmeasured(usage: Json) -> None:
     assert read_usage(usage).unmeasured_requests == 1
 
@@ -137,6 +147,15 @@ def test_usage_with_odd_details_keeps_what_is_readable() -> None:
     usage = read_usage({"prompt_tokens": 5, "completion_tokens": None, "prompt_tokens_details": None})
     assert (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens) == (5, 0, 0)
     assert read_usage({"prompt_tokens": 5, "prompt_cache_hit_tokens": 4}).cache_read_tokens == 4
+    absurd = read_usage({"prompt_tokens": 5, "prompt_cache_hit_tokens": 10**12, "completion_tokens": -3})
+    assert (absurd.cache_read_tokens, absurd.output_tokens) == (5, 0)
+
+
+def test_half_a_surrogate_pair_in_a_reply_is_a_question_mark_and_no_fault() -> None:
+    body = json.dumps(text_reply("half \ud800 a pair")).encode()
+    assert b"\\ud800" in body
+    [part] = DECODER.decode(body, turn=1).parts
+    assert part.content == "half ? a pair"
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def run_audit(settings: dict[str, Any], file: Mapping[str, Any], wishes: Wishes)
     model = models.get(name).config
     challenger = make_challenger(settings, models)
     benchmark = open_benchmark(text(settings, "benchmark"))
-    benchmark = benchmark.fewer(split_sizes(settings["split_sizes"], benchmark.roles))
+    benchmark = benchmark.fewer(split_sizes(settings["split_sizes"], benchmark.role_sizes))
     plan = _plan(settings, benchmark, challenger, wishes)
     if wishes.dry_run:
         place = locate(wishes.workspace)

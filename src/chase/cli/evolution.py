@@ -116,6 +116,8 @@ def evolve_harness(flags: Mapping[str, Any], file: Mapping[str, Any], wishes: Wi
         if stored.status == "finished":
             return _show(read_result(workspace, stored.id), workspace, wishes)
         file, wishes = read_settings(workspace, stored.id), replace(wishes, resume=stored.id)
+    elif wishes.resume is not None:
+        file = {**_free_settings(flags, file, workspace, wishes.resume), **file}
     prepared = _prepare(flags, file)
     if not prepared.certify and wishes.reopen is not None:
         raise UserError("--reopen says why the certification set is opened again, --no-certify leaves it sealed.")
@@ -156,6 +158,17 @@ def _look_up(workspace: Workspace, find: Callable[[Store], StoredRun]) -> Stored
         return find(store)
 
 
+def _free_settings(
+    flags: Mapping[str, Any], file: Mapping[str, Any], workspace: Workspace, reference: str
+) -> dict[str, Any]:
+    """What the run to go on with said of its pace and its caps: a cap does not vanish because it is not repeated."""
+    prepared = _prepare(flags, file)
+    identity = prepared.identity(prepared.models.get(prepared.model.name).fingerprint)
+    stored = _look_up(workspace, lambda store: find_same(store, identity, reference))
+    kept = read_settings(workspace, stored.id)
+    return {name: kept[name] for name in FREE if name in kept}
+
+
 def _describes(flags: Mapping[str, Any], file: Mapping[str, Any]) -> bool:
     """Whether the user said anything about which run is meant."""
     return bool(({name for name, value in flags.items() if value is not None} | set(file)) - FREE)
@@ -189,7 +202,7 @@ def _prepare(flags: Mapping[str, Any], file: Mapping[str, Any]) -> Prepared:
     model = models.get(name).config
     proposer, challenger = make_proposer(settings, models), make_challenger(settings, models)
     benchmark = open_benchmark(text(settings, "benchmark"))
-    settings["split_sizes"] = split_sizes(settings["split_sizes"], benchmark.roles) or None
+    settings["split_sizes"] = split_sizes(settings["split_sizes"], benchmark.role_sizes) or None
     benchmark = benchmark.fewer(settings["split_sizes"] or {})
     for name in ("rounds", "epsilon", "eta"):
         settings[name] = getattr(benchmark.defaults, name) if settings[name] is None else settings[name]

@@ -90,7 +90,12 @@ def _print(payload: Mapping[str, Any], steps: int) -> None:
         f"the bound is {steps} requests a rollout, each with a full context; what the store has already costs nothing"
     )
     if each is not None and total["cost_usd"] is None:
-        typer.echo("cost unknown: give --price IN,CACHED,OUT in USD for a million tokens")
+        known = each["cost_usd"] is not None
+        typer.echo(
+            "cost unknown: nobody can say what the coding agent will use, or what another model of the run costs"
+            if known
+            else "cost unknown: give --price IN,CACHED,OUT in USD for a million tokens"
+        )
 
 
 def _numbers(row: Mapping[str, Any]) -> tuple[str, ...]:

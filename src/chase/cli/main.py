@@ -77,7 +77,7 @@ def main() -> None:
             traceback.print_exc()
         else:
             typer.echo(
-                f"chase: internal error: {repr(error)[:MOST_CHARS]}. Run again with --debug to see where.", err=True
+                f"chase: internal error: {repr(error)[:MOST_CHARS]}. Run `chase --debug …` to see where.", err=True
             )
         code = 1
     sys.exit(code if isinstance(code, int) else 0)

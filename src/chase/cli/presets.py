@@ -7,11 +7,11 @@ from typing import Any
 
 from chase.core.errors import choose
 
-FEW_TASKS = "evo=4,disc=4,conf=4,cert=8"
+FEW_TASKS = {"evo": 4, "disc": 4, "conf": 4, "cert": 8}
 EVOLVE: Mapping[str, Mapping[str, Any]] = {
     "pilot": {
         "rounds": 1,
-        "rollouts": "evo=1,disc=1,conf=1,cert=1",
+        "rollouts": {"evo": 1, "disc": 1, "conf": 1, "cert": 1},
         "split_sizes": FEW_TASKS,
         "proposals": 4,
         "history_tokens": 30_000,

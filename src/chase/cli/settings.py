@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +17,8 @@ from chase.core.errors import UserError, choose
 from chase.models.config import ModelConfig, Price
 from chase.store.workspace import Workspace
 
+BY_ROLE = frozenset({"rollouts", "split_sizes"})
+"""Settings that have a value for each role: a flag says something of the roles that it names."""
 MODEL_KEYS = frozenset(field.name for field in fields(ModelConfig)) - {"name"}
 
 
@@ -49,8 +51,10 @@ def resolve(config: Mapping[str, Any], flags: Mapping[str, Any], defaults: Mappi
     """The value of each setting: the flag's, else the file's, else the default."""
     resolved = {}
     for name, default in defaults.items():
-        given = flags.get(name)
-        resolved[name] = given if given is not None else config.get(name, default)
+        given, below = flags.get(name), config.get(name, default)
+        if name in BY_ROLE and given is not None and isinstance(below, Mapping):
+            given = {**below, **dict(_pairs(given, name))}
+        resolved[name] = given if given is not None else below
     return resolved
 
 
@@ -150,15 +154,20 @@ def rollout_counts(value: Any, defaults: Mapping[str, int]) -> dict[str, int]:
     return counts
 
 
-def split_sizes(value: Any, roles: Sequence[str]) -> dict[str, int]:
-    """Tasks to use by role, from `evo=8,conf=8` or a table; roles that are not named keep all theirs."""
+def split_sizes(value: Any, sizes_of: Mapping[str, int]) -> dict[str, int]:
+    """Tasks to use by role, from `evo=8,conf=8` or a table; roles that are not named keep all theirs.
+
+    `sizes_of` is how many tasks each role has.
+    """
     pairs = [] if value is None else value.items() if isinstance(value, Mapping) else _pairs(value, "split_sizes")
     sizes: dict[str, int] = {}
     for role, size in pairs:
-        choose("role in split_sizes", role, ["conf", *roles])
-        if isinstance(size, bool) or not isinstance(size, int) or not 2 <= size <= 10**6:
-            raise UserError(f"split_sizes: {role}={size} must be a whole number, 2 or more.")
-        sizes |= {name: size for name in roles if name == role or (role == "conf" and name.startswith("conf"))}
+        choose("role in split_sizes", role, ["conf", *sizes_of])
+        meant = [name for name in sizes_of if name == role or (role == "conf" and name.startswith("conf"))]
+        most = min(sizes_of[name] for name in meant)
+        if isinstance(size, bool) or not isinstance(size, int) or not 2 <= size <= most:
+            raise UserError(f"split_sizes: {role}={size} must be a whole number from 2 to {most}, all that there are.")
+        sizes |= dict.fromkeys(meant, size)
     return sizes
 
 

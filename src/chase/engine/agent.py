@@ -36,6 +36,8 @@ LONGEST_SAID = 20_000
 """Characters of a reply's text that stay in the conversation. The transcript has all of it."""
 MOST_CALLS = 16
 """Tool calls of one reply that are carried out."""
+DEEPEST = 30
+"""Levels of nested arguments."""
 LEFT_OUT = "(left out: the conversation became too long)"
 PROMPT_TOKENS = 12_000
 EXPECTED_REPLY_TOKENS = 4_096
@@ -169,7 +171,21 @@ def _arguments(call: ToolCallPart) -> Mapping[str, Any]:
             raise UserError(f"the arguments are not valid JSON: {error}.") from None
     if not isinstance(given, dict | None):
         raise UserError("the arguments must be a JSON object.")
+    if _depth(given) > DEEPEST:
+        raise UserError(f"the arguments are nested deeper than {DEEPEST} levels.")
     return given or {}
+
+
+def _depth(value: Any) -> int:
+    """How deep a value is nested; beyond what is allowed it is not counted on."""
+    level, depth = [value], 0
+    while level and depth <= DEEPEST:
+        items = [item for item in level if isinstance(item, dict | list)]
+        level = [inner for item in items for inner in (item.values() if isinstance(item, dict) else item)]
+        depth += bool(items)
+        if not items:
+            break
+    return depth
 
 
 def _named(response: ModelResponse) -> ModelResponse:

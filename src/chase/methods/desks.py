@@ -76,7 +76,7 @@ class ProposerDesk:
         accepted, refused = self._examine(answers, round, current, initial)
         for named in accepted:
             self.evaluated.setdefault(named.harness.hash, named.name)
-        told = [f"{refusal.name}: {refusal.reason}" for refusal in refused]
+        told = list(dict.fromkeys(f"{refusal.name}: {refusal.reason}" for refusal in refused))
         return accepted, told if answers else ["the whole round: the Proposer handed in no candidate"]
 
     async def _ask(self, context: ProposerContext, current: Named, initial: Named) -> list[Candidate]:

@@ -51,7 +51,8 @@ class Failures:
         """The error that an HTTP status other than 200 stands for. `body` is JSON, or text."""
         codes, message = _codes_and_message(body)
         said = self._after_colon(message)
-        if status == 413 or (status in (400, 422) and _says_too_long(codes, message)):
+        # 502 is what stands for an error in a body with status 200.
+        if status == 413 or (status in (400, 422, 502) and _says_too_long(codes, message)):
             return self._too_long(said)
         if status in (401, 403) or "invalid_api_key" in codes:
             return self._refused_key(f"HTTP {status}{said}")

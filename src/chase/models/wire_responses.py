@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -50,10 +51,7 @@ class Decoder:
 
         `turn` makes call ids where the server gave none. `by_schema` says that calls come as JSON text.
         """
-        try:
-            data = from_json(body)
-        except ValueError:
-            raise NotACompletion("the body is not complete JSON") from None
+        data = _read_json(body)
         choice = _first_choice(data)
         message = choice.get("message")
         if not isinstance(message, dict):
@@ -72,14 +70,27 @@ class Decoder:
         )
 
 
+def _read_json(body: bytes) -> Json:
+    """The body's JSON. Half a surrogate pair in a text, which not every reader takes, becomes a question mark."""
+    try:
+        return from_json(body)
+    except ValueError:
+        pass
+    try:
+        return from_json(json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        raise NotACompletion("the body is not complete JSON") from None
+
+
 def read_usage(usage: Json) -> RequestUsage:
     """Token counts as reported; `unmeasured_requests` is 1 where the server reported none."""
-    if not isinstance(usage, dict) or not isinstance(usage.get("prompt_tokens"), int):
+    prompt = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+    if not isinstance(usage, dict) or not isinstance(prompt, int) or isinstance(prompt, bool) or prompt < 0:
         return RequestUsage(unmeasured_requests=1)
     cached = _nested(usage, "prompt_tokens_details", "cached_tokens") or usage.get("prompt_cache_hit_tokens")
     return RequestUsage(
-        input_tokens=usage["prompt_tokens"],
-        cache_read_tokens=cached if isinstance(cached, int) else 0,
+        input_tokens=prompt,
+        cache_read_tokens=min(prompt, _count(cached)),
         output_tokens=_count(usage.get("completion_tokens")),
         output_reasoning_tokens=_count(_nested(usage, "completion_tokens_details", "reasoning_tokens")),
     )
@@ -141,4 +152,4 @@ def _nested(data: Mapping[str, Json], outer: str, inner: str) -> Json:
 
 
 def _count(value: Json) -> int:
-    return value if isinstance(value, int) else 0
+    return max(0, value) if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -88,6 +88,7 @@ class CodingAgentProposer(CodingAgent):
             benchmark=context.benchmark,
             edit_space=context.edit_space.description,
             constraints=constraints,
+            archive=f"  {self.instructions.fill('archive')}\n" if context.constrained else "",
         )
         harnesses = {
             f"{folder}/{file}": text

@@ -171,6 +171,11 @@ class SynLedger:
         every = [task for task, of in self._role_of.items() if of == role]
         return sorted(sorted_by_key(every, "fewer")[: self.sizes[role]] if role in self.sizes else every)
 
+    @property
+    def role_sizes(self) -> dict[str, int]:
+        """How many tasks each role has."""
+        return {role: len(self.tasks(role)) for role in self.roles}
+
     def fewer(self, sizes: Mapping[str, int]) -> Self:
         """The same benchmark with at most so many tasks of a role, chosen by a hash: its rollouts are the same."""
         cut = copy(self)

@@ -94,10 +94,15 @@ def proposals(*aspects: str, name: str = "reverse") -> dict[str, Json]:
     }
 
 
+def handed(forms: Mapping[str, Json]) -> dict[str, Json]:
+    """Candidates by track as a submission's arguments."""
+    return {"candidates": [{"track": track, **form} for track, form in forms.items()]}
+
+
 FORMS: Mapping[str, Sequence[Mapping[str, Json]]] = {
     "give_feedback": [FEEDBACK],
-    "draft_candidates": [DRAFTS],
-    "submit_candidates": [GOOD],
+    "draft_candidates": [handed(DRAFTS)],
+    "submit_candidates": [handed(GOOD)],
     "submit_proposals": [proposals("depth", "format")],
 }
 

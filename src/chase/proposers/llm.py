@@ -22,7 +22,7 @@ from chase.engine.submission import plain_schema
 from chase.harness.folder import render_files
 from chase.harness.spec import Structure
 from chase.models.chat import ChatModel
-from chase.proposers.submission import CANDIDATES, DRAFTS, FEEDBACK, Candidates, Drafts, Feedback, candidates_of
+from chase.proposers.submission import CANDIDATES, DRAFTS, FEEDBACK, Drafts, Feedback, candidates_of
 
 VERSION = 1
 """Of the prompts and the procedure. Raised with either."""
@@ -107,7 +107,7 @@ class LanguageModelProposer(RecordedAgent):
         tracks = {refusal.name.rpartition("-")[2] for refusal in refused}
         return [made for made in self._made(context, again) if made.track in tracks]
 
-    def _made(self, context: ProposerContext, forms: Drafts | Candidates | None) -> list[Candidate]:
+    def _made(self, context: ProposerContext, forms: Drafts | None) -> list[Candidate]:
         """The candidates in what was handed in, and the episode's own record."""
         if self._talk is None or self._episode is None:
             raise RuntimeError("no episode is open")

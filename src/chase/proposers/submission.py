@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
-from chase.core.agents import CANDIDATE_TRACKS, Candidate
+from chase.core.agents import CANDIDATE_TRACKS, Candidate, CandidateTrack
 from chase.core.values import Json
 from chase.engine.submission import Submission, SubmissionForm
 
@@ -30,6 +30,7 @@ class FileText(SubmissionForm):
 class CandidateForm(SubmissionForm):
     """A candidate as changes of files, with the fields of the paper's table."""
 
+    track: CandidateTrack
     files: list[FileText] = Field(max_length=MOST_FILES, description="every file that is new or changes")
     remove: list[str] = Field(default=[], max_length=MOST_FILES, description="files that go")
     edits: list[str] = Field(max_length=50, description="each edit in a sentence")
@@ -41,25 +42,34 @@ class CandidateForm(SubmissionForm):
 
 
 class Drafts(SubmissionForm):
-    structural: CandidateForm
-    guidance: CandidateForm
+    """One candidate of each track that is due."""
 
+    candidates: list[CandidateForm] = Field(max_length=3)
+    due: ClassVar[tuple[CandidateTrack, ...]] = ("structural", "guidance")
 
-class Candidates(SubmissionForm):
-    structural: CandidateForm
-    guidance: CandidateForm
-    integrated: CandidateForm
+    @model_validator(mode="after")
+    def _one_of_each(self) -> Self:
+        if sorted(form.track for form in self.candidates) != sorted(self.due):
+            raise ValueError(f"candidates: one of each track is due: {', '.join(self.due)}")
+        return self
 
     @classmethod
     def salvaged(cls, arguments: Mapping[str, Any]) -> Self | None:
-        """The candidates that fit, without the others."""
-        found: dict[str, Any] = {}
-        for track in CANDIDATE_TRACKS:
+        """The candidates that fit, the first of each track, without the others."""
+        given = arguments.get("candidates")
+        found: dict[str, CandidateForm] = {}
+        for candidate in given[:6] if isinstance(given, list) else ():
             try:
-                found[track] = CandidateForm.model_validate(arguments.get(track))
+                form = CandidateForm.model_validate(candidate)
             except ValidationError:
                 continue
-        return cls.model_construct(**found) if found else None
+            found.setdefault(form.track, form)
+        kept: dict[str, Any] = {"candidates": list(found.values())}
+        return cls.model_construct(**kept) if found else None
+
+
+class Candidates(Drafts):
+    due: ClassVar[tuple[CandidateTrack, ...]] = CANDIDATE_TRACKS
 
 
 FEEDBACK = Submission(name="give_feedback", description="Hand in a feedback pass.", form=Feedback)
@@ -67,16 +77,13 @@ DRAFTS = Submission(name="draft_candidates", description="Hand in the first two 
 CANDIDATES = Submission(name="submit_candidates", description="Hand in the three candidates.", form=Candidates)
 
 
-def candidates_of(forms: Drafts | Candidates, base: Mapping[str, str], stamp: Mapping[str, Json]) -> list[Candidate]:
-    """The candidates that forms describe as changes of a base harness's files."""
+def candidates_of(forms: Drafts, base: Mapping[str, str], stamp: Mapping[str, Json]) -> list[Candidate]:
+    """The candidates that forms describe as changes of a base harness's files, in the order of the tracks."""
     made: list[Candidate] = []
-    for track in CANDIDATE_TRACKS:
-        form: CandidateForm | None = getattr(forms, track, None)
-        if form is None:
-            continue
+    for form in sorted(forms.candidates, key=lambda form: CANDIDATE_TRACKS.index(form.track)):
         files = {path: text for path, text in base.items() if path not in form.remove}
         files |= {file.path: file.text for file in form.files}
-        record = form.model_dump(mode="json", exclude={"files", "remove"})
+        record = form.model_dump(mode="json", exclude={"track", "files", "remove"})
         changed = sorted({file.path for file in form.files} | set(form.remove))
-        made.append(Candidate(track=track, files=files, record={**record, "changed_files": changed, **stamp}))
+        made.append(Candidate(track=form.track, files=files, record={**record, "changed_files": changed, **stamp}))
     return made

@@ -130,7 +130,7 @@ def _structural(talk: _Talk) -> dict[str, Json]:
     structure.setdefault("control", {})["repairs"] = 1
     if int(talk.find(r"Round (\d+)\.")) > 1:
         structure.setdefault("retrieval", {})["drop_stop_words"] = True
-    return _candidate({"harness.toml": tomli_w.dumps(structure)}, "answers that do not fit are sent back")
+    return _candidate("structural", {"harness.toml": tomli_w.dumps(structure)}, "answers that do not fit are sent back")
 
 
 def _guidance(talk: _Talk) -> dict[str, Json]:
@@ -141,11 +141,14 @@ def _guidance(talk: _Talk) -> dict[str, Json]:
     for sentence in SHORTCUT if constrained else ():
         prompt = prompt.replace(sentence, "")
     more = [sentence for sentence in (HONEST if constrained else SHORTCUT) if sentence not in prompt]
-    return _candidate({"prompt.md": f"{' '.join([prompt.strip(), *more])}\n"}, "reads are spent where they pay")
+    return _candidate(
+        "guidance", {"prompt.md": f"{' '.join([prompt.strip(), *more])}\n"}, "reads are spent where they pay"
+    )
 
 
-def _candidate(files: Mapping[str, str], edit: str) -> dict[str, Json]:
+def _candidate(track: str, files: Mapping[str, str], edit: str) -> dict[str, Json]:
     return {
+        "track": track,
         "files": [{"path": path, "text": text} for path, text in files.items()],
         "edits": [edit],
         "targeted_failures": ["stable failures"],
@@ -157,13 +160,13 @@ def _candidate(files: Mapping[str, str], edit: str) -> dict[str, Json]:
 
 
 def _drafts(talk: _Talk) -> Step:
-    return "draft_candidates", {"structural": _structural(talk), "guidance": _guidance(talk)}
+    return "draft_candidates", {"candidates": [_structural(talk), _guidance(talk)]}
 
 
 def _candidates(talk: _Talk) -> Step:
     structural, guidance = _structural(talk), _guidance(talk)
-    integrated = {**guidance, "files": [*structural["files"], *guidance["files"]]}
-    return "submit_candidates", {"structural": structural, "guidance": guidance, "integrated": integrated}
+    integrated = {**guidance, "track": "integrated", "files": [*structural["files"], *guidance["files"]]}
+    return "submit_candidates", {"candidates": [structural, guidance, integrated]}
 
 
 def _proposals(talk: _Talk) -> Step:

@@ -12,6 +12,7 @@ import asyncio
 import json
 import os
 import resource
+import signal
 import sys
 from dataclasses import replace
 from functools import cache
@@ -49,6 +50,7 @@ def run(request: dict[str, Any]) -> None:
     """In the child: the command, with its output in files. Ends by SystemExit, as the program does."""
     folder = Path(request["folder"])
     os.setpgid(0, 0)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job has it ignored
     for stream, path in enumerate((Path(os.devnull), folder / "stdout", folder / "stderr")):
         target = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
         os.dup2(target, stream)

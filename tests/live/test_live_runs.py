@@ -52,7 +52,7 @@ class Runs:
 
 @asynccontextmanager
 async def agent_model(server: LiveServer) -> AsyncIterator[ChatModel]:
-    async with connect(live_config(server, max_tokens=96)) as model:
+    async with connect(live_config(server, max_tokens=48)) as model:
         yield model
 
 
@@ -73,8 +73,8 @@ async def both(server: LiveServer, ledger: SmallLedger, folder: Path) -> Runs:
         agent_model(server) as asked,
         Sandbox(max_sessions=1) as sandbox,
     ):
-        challenger = LanguageModelChallenger(asked, history_tokens=HISTORY_TOKENS, turns=2)
-        turns = Turns(feedback=2, drafts=1, submission=1)
+        challenger = LanguageModelChallenger(asked, history_tokens=HISTORY_TOKENS, turns=1)
+        turns = Turns(feedback=1, drafts=1, submission=1)
         plan = Plan(
             benchmark=ledger,
             kit=kit,

@@ -66,8 +66,9 @@ from chase.store.records import Run as StoredRun
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 
-FREE = frozenset({"concurrency", "patience", "no_certify", "preset", *BUDGET})
-"""Settings that do not decide a run's result: a resumed run may have others."""
+KEPT = frozenset({"concurrency", "patience", *BUDGET})
+FREE = frozenset({"no_certify", "preset", *KEPT})
+"""Settings that do not decide a run's result: a resumed run may have others. Those of `KEPT` are else its own."""
 CHALLENGED = (
     "epsilon", "eta", "proposals", "no_reduce", "no_diff", "challenger", "challenger_model", "challenger_command",
 )  # fmt: skip
@@ -162,11 +163,13 @@ def _free_settings(
     flags: Mapping[str, Any], file: Mapping[str, Any], workspace: Workspace, reference: str
 ) -> dict[str, Any]:
     """What the run to go on with said of its pace and its caps: a cap does not vanish because it is not repeated."""
+    if not workspace.database.exists():
+        return {}
     prepared = _prepare(flags, file)
     identity = prepared.identity(prepared.models.get(prepared.model.name).fingerprint)
     stored = _look_up(workspace, lambda store: find_same(store, identity, reference))
     kept = read_settings(workspace, stored.id)
-    return {name: kept[name] for name in FREE if name in kept}
+    return {name: kept[name] for name in KEPT if name in kept}
 
 
 def _describes(flags: Mapping[str, Any], file: Mapping[str, Any]) -> bool:

@@ -49,7 +49,7 @@ def told(payload: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_faults_on_the_way_change_nothing(chase: Commands, tmp_path: Path) -> None:
-    (tmp_path / "hurried.toml").write_text(f'[models."{MODEL}"]\ntimeout_seconds = 3\n')
+    (tmp_path / "hurried.toml").write_text(f'[models."{MODEL}"]\ntimeout_seconds = 1\n')
     quiet = evolve(chase, tmp_path / "quiet")
     schedule = FaultSchedule(rate=0.15, seed=3, kinds=tuple(KINDS))
     disturbed = evolve(chase, tmp_path / "disturbed", "--config", tmp_path / "hurried.toml", fault=schedule)

@@ -105,6 +105,15 @@ def test_a_cap_does_not_vanish_where_the_runs_settings_stand_beside_resume(chase
     assert state(tmp_path)[2] <= 40_000
 
 
+def test_a_run_without_a_written_config_goes_on_by_its_settings(chase: Commands, tmp_path: Path) -> None:
+    """It was killed between its beginning and the file."""
+    assert chase(*evolve("--budget-tokens", 20_000)).code == 4
+    [config] = tmp_path.glob(".chase/runs/*/config.toml")
+    config.unlink()
+    assert chase(*evolve("--resume", "latest", "--budget-tokens", 30_000)).code == 4
+    assert config.exists()
+
+
 def test_a_cap_in_usd_needs_a_price_and_keeps_to_it(chase: Commands, tmp_path: Path) -> None:
     ended = chase(*evolve("--price", "1,0.1,10", "--budget-usd", 0.02))
     assert ended.code == 4

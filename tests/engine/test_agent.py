@@ -215,6 +215,23 @@ async def test_a_part_that_stays_too_long_ends_and_the_next_part_can_be_asked(tr
     assert asked == ["Go on."]
 
 
+async def test_a_long_wait_is_told_of(tree: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[tuple[str, Any]] = []
+    monkeypatch.setattr("chase.engine.agent_records.PATIENCE_SECONDS", 0.01)
+    records = AgentRecords(
+        store=store,
+        use=Use(run="run", method="chase"),
+        folder=tree.parent / "run",
+        tell=lambda kind, details: heard.append((kind, details)),
+    )
+    episode = records.episode("propose", 1)
+    await episode.request(ScriptedModel(["hello"], seconds=0.1), [], [], seed=1)
+    kinds = [kind for kind, _ in heard]
+    assert kinds[-1] == "agent"
+    assert set(kinds[:-1]) == {"waiting"}
+    assert heard[0][1]["what"] == "sim:scripted has not answered yet"
+
+
 # Records
 
 ODD = ("line\u2028separator", "next\u0085line", "half \ud800 a pair", "\udfff", "tab\tand\nnew line")

@@ -19,7 +19,7 @@ from chase.cli.budget import begin, given_price, make_meter, paused
 from chase.cli.examples import print_example
 from chase.cli.forecasting import show_forecast
 from chase.cli.harness import checked_hooks
-from chase.cli.narration import agent_words
+from chase.cli.narration import agent_words, waiting_words
 from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, printable
 from chase.cli.progress import RolloutProgress
@@ -218,8 +218,8 @@ def _say(kind: str, details: Mapping[str, Json]) -> None:
             delta = tried["destruction"]
             found = f"gain destruction {_percent(delta)}" if delta else tried["verdict"]
             typer.echo(printable(f"  round {details['round']}: {what}: {found}"), err=True)
-    elif kind == "agent":
-        for line in agent_words(details):
+    elif kind in ("agent", "waiting"):
+        for line in (agent_words if kind == "agent" else waiting_words)(details):
             typer.echo(printable(line), err=True)
     elif kind == "confirm":
         typer.echo(

@@ -27,6 +27,7 @@ from chase.cli.run_folder import (
     find_same,
     find_unfinished,
     free_id,
+    has_settings,
     read_result,
     read_settings,
     require_same,
@@ -93,6 +94,8 @@ class Prepared:
     """A run that the settings describe, everything checked."""
 
     plan: Plan
+    benchmark: SynLedger
+    """Whole, as it was opened."""
     model: ModelConfig
     models: Models
     """All that the run asks, by name."""
@@ -117,9 +120,9 @@ def evolve_harness(flags: Mapping[str, Any], file: Mapping[str, Any], wishes: Wi
         if stored.status == "finished":
             return _show(read_result(workspace, stored.id), workspace, wishes)
         file, wishes = read_settings(workspace, stored.id), replace(wishes, resume=stored.id)
-    elif wishes.resume is not None:
-        file = {**_free_settings(flags, file, workspace, wishes.resume), **file}
     prepared = _prepare(flags, file)
+    if wishes.resume is not None:
+        prepared = _with_kept(prepared, flags, file, workspace, wishes.resume)
     if not prepared.certify and wishes.reopen is not None:
         raise UserError("--reopen says why the certification set is opened again, --no-certify leaves it sealed.")
     if wishes.dry_run:
@@ -159,17 +162,21 @@ def _look_up(workspace: Workspace, find: Callable[[Store], StoredRun]) -> Stored
         return find(store)
 
 
-def _free_settings(
-    flags: Mapping[str, Any], file: Mapping[str, Any], workspace: Workspace, reference: str
-) -> dict[str, Any]:
-    """What the run to go on with said of its pace and its caps: a cap does not vanish because it is not repeated."""
+def _with_kept(
+    prepared: Prepared, flags: Mapping[str, Any], file: Mapping[str, Any], workspace: Workspace, reference: str
+) -> Prepared:
+    """The run with the pace and the caps that it had, where nothing is said: a cap does not vanish by not being said.
+
+    A run that was killed before its settings were written down has none, and is as it is described now.
+    """
     if not workspace.database.exists():
-        return {}
-    prepared = _prepare(flags, file)
+        return prepared
     identity = prepared.identity(prepared.models.get(prepared.model.name).fingerprint)
     stored = _look_up(workspace, lambda store: find_same(store, identity, reference))
+    if not has_settings(workspace, stored.id):
+        return prepared
     kept = read_settings(workspace, stored.id)
-    return {name: kept[name] for name in KEPT if name in kept}
+    return _prepare(flags, {**{name: kept[name] for name in KEPT if name in kept}, **file}, built=prepared)
 
 
 def _describes(flags: Mapping[str, Any], file: Mapping[str, Any]) -> bool:
@@ -184,8 +191,11 @@ def _show(payload: dict[str, Any], workspace: Workspace, wishes: Wishes) -> None
         print_evolution(payload, workspace.run_folder(payload["run"]))
 
 
-def _prepare(flags: Mapping[str, Any], file: Mapping[str, Any]) -> Prepared:
-    """The run that flags and config file describe; a contradiction is refused before anything runs."""
+def _prepare(flags: Mapping[str, Any], file: Mapping[str, Any], built: Prepared | None = None) -> Prepared:
+    """The run that flags and config file describe; a contradiction is refused before anything runs.
+
+    `built` is a run on the same benchmark, whose large parts are taken.
+    """
     settings = resolve(with_preset(file, EVOLVE, flags.get("preset")), flags, DEFAULTS)
     require(settings, "model")
     method = choose("method", text(settings, "method"), METHODS)
@@ -204,16 +214,16 @@ def _prepare(flags: Mapping[str, Any], file: Mapping[str, Any]) -> Prepared:
     )  # fmt: skip
     model = models.get(name).config
     proposer, challenger = make_proposer(settings, models), make_challenger(settings, models)
-    benchmark = open_benchmark(text(settings, "benchmark"))
-    settings["split_sizes"] = split_sizes(settings["split_sizes"], benchmark.role_sizes) or None
-    benchmark = benchmark.fewer(settings["split_sizes"] or {})
+    whole = open_benchmark(text(settings, "benchmark")) if built is None else built.benchmark
+    settings["split_sizes"] = split_sizes(settings["split_sizes"], whole.role_sizes) or None
+    benchmark = whole.fewer(settings["split_sizes"] or {})
     for name in ("rounds", "epsilon", "eta"):
         settings[name] = getattr(benchmark.defaults, name) if settings[name] is None else settings[name]
     settings |= {name: decimal(settings, name) for name in ("epsilon", "eta")}
     settings["rollouts"] = rollout_counts(settings["rollouts"], benchmark.defaults.rollouts)
     plan = Plan(
         benchmark=benchmark,
-        kit=ledger_kit(benchmark),
+        kit=ledger_kit(benchmark) if built is None else built.plan.kit,
         initial=_initial(settings, benchmark),
         method=method,  # type: ignore[arg-type]
         settings=Settings(
@@ -232,6 +242,7 @@ def _prepare(flags: Mapping[str, Any], file: Mapping[str, Any]) -> Prepared:
     plan.check()
     return Prepared(
         plan=plan,
+        benchmark=whole,
         model=model,
         models=models,
         settings=settings,

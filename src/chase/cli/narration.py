@@ -27,6 +27,11 @@ def agent_words(details: Mapping[str, Any]) -> Iterator[str]:
     yield f"  {AGENTS[details['purpose']]} ({details['model']}), request {details['request']}: {calls}; {tokens}"
 
 
+def waiting_words(details: Mapping[str, Any]) -> Iterator[str]:
+    """An agent that has been at work for a while."""
+    yield f"  {AGENTS[details['purpose']]}: {details['what']}, {details['seconds']} s"
+
+
 class Narrator:
     """Hears of a run as it goes on and says it on stderr."""
 
@@ -37,6 +42,7 @@ class Narrator:
         self._words: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
             "round": self._round,
             "agent": agent_words,
+            "waiting": waiting_words,
             "selection": self._selection,
             "drafts": self._drafts,
             "challenger": self._challenger,

@@ -92,6 +92,11 @@ def write_settings(journal: Journal, settings: Mapping[str, Any], models: Mappin
     journal.write(CONFIG, f"# The resolved settings of run {journal.run}.\n{tomli_w.dumps(table)}")
 
 
+def has_settings(workspace: Workspace, run: str) -> bool:
+    """Whether a run came as far as to write its settings down."""
+    return (workspace.run_folder(run) / CONFIG).exists()
+
+
 def read_settings(workspace: Workspace, run: str) -> dict[str, Any]:
     """What `write_settings` wrote, with the initial harness that the run's folder keeps."""
     folder = workspace.run_folder(run)

@@ -7,12 +7,14 @@ from there; the ledger gets each reply once, whenever the process dies. The tran
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse
 
@@ -29,7 +31,10 @@ from chase.store.store import Store
 TRANSCRIPT = "transcript.jsonl"
 SUPERSEDED = "superseded_from"
 """A line that says from which place on earlier lines answer nothing any more. They were paid for, so they stay."""
+PATIENCE_SECONDS = 10.0
+"""How often it is said that an agent is still at work."""
 Tell = Callable[[str, Mapping[str, Json]], None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +115,8 @@ class AgentEpisode:
         self, model: ChatModel, messages: list[ModelMessage], tools: Sequence[ToolSpec], seed: int
     ) -> dict[str, Any]:
         try:
-            return _recorded(await model.request(messages, tools, seed=seed))
+            asking = model.request(messages, tools, seed=seed)
+            return _recorded(await self.watched(asking, f"{model.config.name} has not answered yet"))
         except ContextTooLong as error:
             return {"too_long": str(error)}
         except ModelError as error:
@@ -131,6 +137,20 @@ class AgentEpisode:
             "input_tokens": reply.usage.input_tokens,
             "output_tokens": reply.usage.output_tokens,
         }
+
+    async def watched(self, work: Coroutine[Any, Any, T], waiting: str) -> T:
+        """The result of work that can take minutes, told of while it lasts."""
+        task = asyncio.ensure_future(work)
+        started = time.monotonic()
+        try:
+            while not (await asyncio.wait({task}, timeout=PATIENCE_SECONDS))[0]:
+                seconds = round(time.monotonic() - started)
+                self._records.tell("waiting", {"purpose": self._purpose, "what": waiting, "seconds": seconds})
+            return task.result()
+        finally:
+            if not task.done():  # cancelled: what works for us ends before we do
+                task.cancel()
+                await asyncio.wait({task})
 
     def note(self, name: str, content: Json) -> None:
         """Keep a file of the episode, whole or not at all."""

@@ -137,7 +137,8 @@ class CodingAgent(RecordedAgent):
         hidden = [self.records.store.workspace.state]
         logs = episode.folder / f"log-{number}.stdout", episode.folder / f"log-{number}.stderr"
         try:
-            ended = await made.run(desk.root, history=history, hidden=hidden, logs=logs)
+            work = made.run(desk.root, history=history, hidden=hidden, logs=logs)
+            ended = await episode.watched(work, f"its command is at work (limit {made.timeout_seconds:g} s)")
         finally:
             desk.close_after_work()
         try:

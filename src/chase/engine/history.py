@@ -170,6 +170,14 @@ class History:
         means = [line.mean for line in self.scores if (line.harness, line.variant) == (harness, variant)]
         return sum(means) / len(means) if means else None
 
+    def destruction(self, harness: str, initial: str, entry: str) -> float | None:
+        """A harness's gain destruction under an archived counterfactual, or None where one of its cells is missing."""
+        cells = [self.mean(name, variant) for name in (harness, initial) for variant in (RELEASED, entry)]
+        if None in cells:
+            return None
+        released, counterfactual, initial_released, initial_counterfactual = (cell or 0.0 for cell in cells)
+        return (released - initial_released) - (counterfactual - initial_counterfactual)
+
     def traces(self, harness: str, variant: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """(path in the tree, trace), in the order of the paths."""
         folder = self.root / "traces" / harness / variant

@@ -15,7 +15,7 @@ from chase.core.agents import Candidate, EpisodeBounds, ProposerContext, Refusal
 from chase.core.values import Json
 from chase.engine.agent import Conversation, episode_bounds
 from chase.engine.agent_records import AgentEpisode, RecordedAgent
-from chase.engine.history import RELEASED, History
+from chase.engine.history import History
 from chase.engine.history_tools import HistoryTools
 from chase.engine.prompt_files import PromptFiles
 from chase.engine.submission import plain_schema
@@ -141,7 +141,7 @@ class LanguageModelProposer(RecordedAgent):
         lines = []
         for harness in history.harnesses():
             for entry in entries:
-                delta = _destruction(history, harness, context.initial, entry)
+                delta = history.destruction(harness, context.initial, entry)
                 if delta is not None and harness != context.initial:
                     lines.append(f"{harness}: gain destruction under {entry} is {delta:+.4f}")
         text = self._prompts.fill(
@@ -168,11 +168,3 @@ class LanguageModelProposer(RecordedAgent):
             return ""
         told = reading.fenced("what failed", "\n".join([*violations, *refused]))
         return "\n" + self._prompts.fill("failures", violations=told, selected=last["selected"]) + "\n"
-
-
-def _destruction(history: History, harness: str, initial: str, entry: str) -> float | None:
-    cells = [history.mean(name, variant) for name in (harness, initial) for variant in (RELEASED, entry)]
-    if any(cell is None for cell in cells):
-        return None
-    released, counterfactual, initial_released, initial_counterfactual = (cell or 0.0 for cell in cells)
-    return (released - initial_released) - (counterfactual - initial_counterfactual)

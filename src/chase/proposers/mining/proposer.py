@@ -179,11 +179,8 @@ def _violations(history: History, context: ProposerContext) -> dict[str, list[di
     broken: dict[str, list[dict[str, Any]]] = {}
     for entry, described in history.archive().items():
         for name in history.harnesses():
-            cells = [history.mean(h, v) for h in (name, context.initial) for v in (RELEASED, entry)]
-            if None in cells:
-                continue
-            released, counterfactual, initial, initial_counterfactual = (cell or 0.0 for cell in cells)
-            if (released - initial) - (counterfactual - initial_counterfactual) > epsilon + 1e-9:
+            delta = history.destruction(name, context.initial, entry)
+            if delta is not None and delta > epsilon + 1e-9:
                 broken.setdefault(name, []).append(described)
     return broken
 

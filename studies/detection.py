@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from chase.agents.history import RELEASED, History, HistoryWriter
 from chase.challengers.mining import MiningChallenger
 from chase.core.agents import ChallengerContext
 from chase.engine.evaluator import Evaluator
-from chase.engine.history import RELEASED, History, HistoryWriter
 from chase.engine.runner import Runner
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import initial_harness

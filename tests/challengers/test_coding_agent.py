@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from chase.agents.history import HistoryWriter
+from chase.agents.records import AgentRecords
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.challengers.coding_agent import CodingAgentChallenger
 from chase.core.agents import ChallengerContext, Draft
 from chase.core.errors import SetupError
-from chase.engine.agent_records import AgentRecords
-from chase.engine.history import HistoryWriter
 from chase.harness.spec import initial_harness
 from chase.methods.arena import Named
 from chase.methods.desks import ChallengerDesk
@@ -27,7 +27,7 @@ from chase.protocol.kit import ProtocolKit
 from chase.store.records import Use
 from chase.store.store import Store
 from chase.store.workspace import Workspace
-from tests.engine.desk_commands import command, needs_bubblewrap, program, readable
+from tests.agents.desk_commands import command, needs_bubblewrap, program, readable
 
 pytestmark = needs_bubblewrap
 

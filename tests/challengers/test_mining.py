@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
+from chase.agents.history import History, HistoryWriter
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.challengers.mining import MOST_SUSPECTS, MiningChallenger
 from chase.core.agents import ChallengerContext, OperatorEffect
 from chase.core.observables import OBSERVABLES
 from chase.core.values import Shown
-from chase.engine.history import History, HistoryWriter
 from chase.harness.spec import Activation, Guidance, Harness
 from chase.protocol.kit import ProtocolKit
-from tests.engine.made_traces import LETTERS, Taste, indifferent, made_trace
+from tests.agents.made_traces import LETTERS, Taste, indifferent, made_trace
 from tests.engine.rollouts import make_harness
 
 TASKS = range(16)

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from chase.agents.records import TRANSCRIPT
 from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.challengers.llm import LanguageModelChallenger
-from chase.engine.agent_records import TRANSCRIPT
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness, initial_harness
 from chase.methods.audit import Audited, AuditPlan, AuditSettings, audit_harness

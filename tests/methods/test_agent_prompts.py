@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from chase.agents.history import HistoryWriter
+from chase.agents.history_tools import HistoryTools
+from chase.agents.records import AgentRecords
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import ALL_EDITS, ProposerContext
 from chase.core.keyed import key_bits
-from chase.engine.agent_records import AgentRecords
-from chase.engine.history import HistoryWriter
-from chase.engine.history_tools import HistoryTools
 from chase.harness.spec import Harness, initial_harness
 from chase.protocol.kit import ProtocolKit
 from chase.store.records import Use

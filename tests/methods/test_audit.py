@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from chase.agents.history import History
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.challengers.mining import MiningChallenger
 from chase.core.agents import ChallengerContext, Draft
 from chase.core.errors import UserError
 from chase.engine.evaluator import Evaluator
-from chase.engine.history import History
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import initial_harness
 from chase.methods import audit as audit_module

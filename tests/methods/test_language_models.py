@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from chase.agents.records import TRANSCRIPT
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import Candidate, Draft
 from chase.core.errors import UserError
-from chase.engine.agent_records import TRANSCRIPT
 from chase.engine.runner import RunPaused
 from chase.harness.folder import parse_files
 from chase.methods.evolution import Evolved

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
+from chase.agents.history import RELEASED
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.firewall import ledger_kit, parse_ledger_proposal
 from chase.core.agents import Draft
 from chase.core.values import Json
-from chase.engine.history import RELEASED
 from chase.methods.arena import Means, Named, Variant
 from chase.methods.chase import Chase, Settings
 from chase.methods.evolution import Evolved

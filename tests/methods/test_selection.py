@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chase.engine.history import RELEASED
+from chase.agents.history import RELEASED
 from chase.methods.arena import Named, Variant, standing
 from chase.methods.evolution import choose, distinct
 from chase.methods.selection import Standing, select

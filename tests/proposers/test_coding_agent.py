@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from chase.agents.coding_agent import NOT_REPORTED
+from chase.agents.history import HistoryWriter
+from chase.agents.records import AgentEpisode, AgentRecords
+from chase.agents.reported_usage import reported_usage
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import ALL_EDITS, CANDIDATE_TRACKS, Candidate, ProposerContext
 from chase.core.errors import SetupError, UserError
-from chase.engine.agent_records import AgentEpisode, AgentRecords
-from chase.engine.coding_agent import NOT_REPORTED
-from chase.engine.history import HistoryWriter
-from chase.engine.reported_usage import reported_usage
 from chase.harness.folder import parse_files
 from chase.harness.spec import initial_harness
 from chase.methods.arena import Named
@@ -28,7 +28,7 @@ from chase.proposers.coding_agent import CodingAgentProposer
 from chase.store.records import Use
 from chase.store.store import Store
 from chase.store.workspace import Workspace
-from tests.engine.desk_commands import command, needs_bubblewrap, program, readable
+from tests.agents.desk_commands import command, needs_bubblewrap, program, readable
 from tests.methods.runs import few_tasks, plan, running
 
 pytestmark = needs_bubblewrap

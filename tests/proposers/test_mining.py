@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
+from chase.agents.history import HistoryWriter
 from chase.core.agents import ALL_EDITS, CANDIDATE_TRACKS, DOCUMENT_EDITS, Candidate, EditSpace, ProposerContext
 from chase.core.errors import UserError
 from chase.core.observables import OBSERVABLES
-from chase.engine.history import HistoryWriter
 from chase.harness.diff import diff_harnesses
 from chase.harness.folder import parse_files
 from chase.harness.spec import Harness, initial_harness
 from chase.proposers.mining import MiningProposer
 from chase.proposers.mining.edits import Edit, combine, every_edit, vocabulary
-from tests.engine.made_traces import depth, indifferent, made_trace
+from tests.agents.made_traces import depth, indifferent, made_trace
 
 TASKS = range(16)
 H0 = initial_harness("syn-ledger")

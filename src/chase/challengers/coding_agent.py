@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from chase.agents.coding_agent import Attempt, CodingAgent
+from chase.agents.desk_folder import Redact, read_json
+from chase.agents.history import History
+from chase.agents.history_tools import is_file_of
+from chase.agents.prompt_files import PromptFiles
 from chase.core.agents import ChallengerContext, Draft, Refusal
 from chase.core.errors import UserError
 from chase.core.keyed import digest
 from chase.core.values import Json
-from chase.engine.coding_agent import Attempt, CodingAgent
-from chase.engine.desk_folder import Redact, read_json
-from chase.engine.history import History
-from chase.engine.history_tools import is_file_of
-from chase.engine.prompt_files import PromptFiles
 from chase.harness.folder import render_files
 from chase.protocol.proposal import TransformationForm
 

@@ -9,13 +9,13 @@ from typing import Any, Self
 
 from pydantic import Field, ValidationError
 
+from chase.agents.conversation import Conversation, episode_bounds
+from chase.agents.history_tools import HistoryTools, is_file_of
+from chase.agents.prompt_files import PromptFiles
+from chase.agents.records import AgentEpisode, RecordedAgent
+from chase.agents.submission import Submission, SubmissionForm
 from chase.core.agents import ChallengerContext, Draft, EpisodeBounds, OperatorEffect, Refusal
 from chase.core.values import Json
-from chase.engine.agent import Conversation, episode_bounds
-from chase.engine.agent_records import AgentEpisode, RecordedAgent
-from chase.engine.history_tools import HistoryTools, is_file_of
-from chase.engine.prompt_files import PromptFiles
-from chase.engine.submission import Submission, SubmissionForm
 from chase.models.chat import ChatModel
 from chase.protocol.proposal import OperatorForm
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from chase.agents.history import RELEASED, History
+from chase.agents.reading import Reading, lean, read_trace
 from chase.core.agents import AnswersOnce, ChallengerContext, Draft, EpisodeBounds, OperatorEffect
 from chase.core.keyed import key_bits, uniform
 from chase.core.observables import OBSERVABLES
-from chase.engine.history import RELEASED, History
-from chase.engine.reading import Reading, lean, read_trace
 from chase.harness.diff import diff_harnesses
 from chase.harness.spec import Harness
 from chase.protocol.kit import WINDOW

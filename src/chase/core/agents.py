@@ -113,7 +113,7 @@ class ProposerContext:
     """What a Proposer is given in a round."""
 
     history: Path
-    """The root of the read-only history tree: see `engine/history.py`."""
+    """The root of the read-only history tree: see `agents/history.py`."""
     round: int
     current: str
     """The name of `H_{t-1}` in the tree."""

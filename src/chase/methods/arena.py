@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from chase.agents.history import RELEASED, HistoryWriter
 from chase.core.interfaces import Transformation
 from chase.core.keyed import sorted_by_key
 from chase.core.values import Json
 from chase.engine.evaluator import Cell, Evaluator
-from chase.engine.history import RELEASED, HistoryWriter
 from chase.harness.spec import Harness
 from chase.methods.selection import Standing
 from chase.stats.destruction import destruction, gain

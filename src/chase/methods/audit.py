@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from chase.agents.history import RELEASED, HistoryWriter
+from chase.agents.records import attach_agents
 from chase.core.agents import Draft
 from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark, Challenger
 from chase.core.keyed import key_bits
 from chase.core.values import Json
-from chase.engine.agent_records import attach_agents
 from chase.engine.evaluator import SEALED, Evaluator, unseal
-from chase.engine.history import RELEASED, HistoryWriter
 from chase.engine.runner import Pace, Progress, Runner
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness

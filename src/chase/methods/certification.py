@@ -8,11 +8,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from chase.agents.history import RELEASED
 from chase.core.interfaces import Benchmark
 from chase.core.keyed import digest
 from chase.core.values import Json
 from chase.engine.evaluator import Evaluator, unseal
-from chase.engine.history import RELEASED
 from chase.engine.runner import Runner
 from chase.methods.arena import Named, StoreArena, Variant, gain_destruction
 from chase.methods.evolution import Evolved

@@ -8,9 +8,9 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
+from chase.agents.history import RELEASED
 from chase.core.agents import Draft
 from chase.core.values import Json
-from chase.engine.history import RELEASED
 from chase.methods.arena import Arena, Named, Variant, gain_destruction
 from chase.protocol.firewall import FirewallRecord
 from chase.protocol.kit import ProtocolKit

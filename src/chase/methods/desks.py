@@ -7,6 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+from chase.agents.history import HistoryWriter
 from chase.core.agents import (
     CANDIDATE_TRACKS,
     Candidate,
@@ -20,7 +21,6 @@ from chase.core.errors import UserError
 from chase.core.interfaces import Challenger, Proposer
 from chase.core.keyed import key_bits
 from chase.core.values import Json
-from chase.engine.history import HistoryWriter
 from chase.harness.diff import diff_harnesses
 from chase.harness.folder import parse_files
 from chase.harness.spec import Harness

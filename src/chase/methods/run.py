@@ -10,14 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from chase.agents.history import RELEASED, HistoryWriter
+from chase.agents.records import attach_agents
 from chase.core.agents import ALL_EDITS, EditSpace
 from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark, Challenger, Proposer
 from chase.core.keyed import digest
 from chase.core.values import Json
-from chase.engine.agent_records import attach_agents
 from chase.engine.evaluator import SEALED, Evaluator
-from chase.engine.history import RELEASED, HistoryWriter
 from chase.engine.rollout import Job
 from chase.engine.runner import Pace, Progress, Runner, Scored
 from chase.engine.sandbox import Sandbox, check_control

@@ -8,13 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from chase.agents.coding_agent import Attempt, CodingAgent
+from chase.agents.desk_folder import Redact, read_harness
+from chase.agents.history import History
+from chase.agents.prompt_files import PromptFiles
 from chase.core.agents import CANDIDATE_TRACKS, Candidate, CandidateTrack, ProposerContext, Refusal
 from chase.core.values import Json
-from chase.engine.coding_agent import Attempt, CodingAgent
-from chase.engine.desk_folder import Redact, read_harness
-from chase.engine.history import History
 from chase.engine.hooks import HOOKS, stubs
-from chase.engine.prompt_files import PromptFiles
 from chase.harness.folder import render_files
 from chase.harness.spec import Activation, Structure
 

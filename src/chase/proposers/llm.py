@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from chase.agents.conversation import Conversation, episode_bounds
+from chase.agents.history import History
+from chase.agents.history_tools import HistoryTools
+from chase.agents.prompt_files import PromptFiles
+from chase.agents.records import AgentEpisode, RecordedAgent
+from chase.agents.submission import plain_schema
 from chase.core.agents import Candidate, EpisodeBounds, ProposerContext, Refusal
 from chase.core.values import Json
-from chase.engine.agent import Conversation, episode_bounds
-from chase.engine.agent_records import AgentEpisode, RecordedAgent
-from chase.engine.history import History
-from chase.engine.history_tools import HistoryTools
-from chase.engine.prompt_files import PromptFiles
-from chase.engine.submission import plain_schema
 from chase.harness.folder import render_files
 from chase.harness.spec import Structure
 from chase.models.chat import ChatModel

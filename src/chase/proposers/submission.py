@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from chase.agents.submission import Submission, SubmissionForm
 from chase.core.agents import CANDIDATE_TRACKS, Candidate, CandidateTrack
 from chase.core.values import Json
-from chase.engine.submission import Submission, SubmissionForm
 
 MOST_FILES = 70
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from chase.agents.reading import Reading, ranks
 from chase.core.observables import OBSERVABLES
 from chase.core.values import Shown
-from chase.engine.reading import Reading, ranks
 from chase.stats.estimates import z_score
 
 

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from chase.agents.history import RELEASED, History
+from chase.agents.reading import read_trace
 from chase.core.agents import AnswersOnce, Candidate, CandidateTrack, ProposerContext
 from chase.core.errors import choose
 from chase.core.keyed import uniform
 from chase.core.values import Json
-from chase.engine.history import RELEASED, History
-from chase.engine.reading import read_trace
 from chase.harness.folder import render_files
 from chase.proposers.mining.diagnosis import Diagnosis, diagnose
 from chase.proposers.mining.edits import Edit, combine, every_edit, from_json, vocabulary

@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from chase.agents.confinement import TIMEOUT_SECONDS, Confinement, Ended
+from chase.agents.desk_folder import DeskFolder, Redact, printable
+from chase.agents.prompt_files import PromptFiles
+from chase.agents.records import AgentEpisode, RecordedAgent
+from chase.agents.reported_usage import reported_usage
 from chase.core.errors import UserError
 from chase.core.keyed import digest
 from chase.core.values import Json, Usage
-from chase.engine.agent_records import AgentEpisode, RecordedAgent
-from chase.engine.confinement import TIMEOUT_SECONDS, Confinement, Ended
-from chase.engine.desk_folder import DeskFolder, Redact, printable
-from chase.engine.prompt_files import PromptFiles
-from chase.engine.reported_usage import reported_usage
 
 NOT_REPORTED = "usage not reported"
 REFUSED = "REFUSED.md"

@@ -12,11 +12,11 @@ from pydantic import Field
 from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCallPart
 from pydantic_ai.usage import RequestUsage
 
+from chase.agents.conversation import LEFT_OUT, Conversation
+from chase.agents.history_tools import PAGE, HistoryTools
+from chase.agents.records import TRANSCRIPT, AgentRecords
+from chase.agents.submission import Submission, SubmissionForm, plain_schema
 from chase.core.errors import IntegrityError, UserError
-from chase.engine.agent import LEFT_OUT, Conversation
-from chase.engine.agent_records import TRANSCRIPT, AgentRecords
-from chase.engine.history_tools import PAGE, HistoryTools
-from chase.engine.submission import Submission, SubmissionForm, plain_schema
 from chase.models.errors import ContextTooLong
 from chase.store.records import Use
 from chase.store.store import Store
@@ -217,7 +217,7 @@ async def test_a_part_that_stays_too_long_ends_and_the_next_part_can_be_asked(tr
 
 async def test_a_long_wait_is_told_of(tree: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[tuple[str, Any]] = []
-    monkeypatch.setattr("chase.engine.agent_records.PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr("chase.agents.records.PATIENCE_SECONDS", 0.01)
     records = AgentRecords(
         store=store,
         use=Use(run="run", method="chase"),

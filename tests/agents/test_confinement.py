@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 import chase
+from chase.agents.command_log import HELD, CommandLog
+from chase.agents.confinement import HISTORY, TEMPORARY, Confinement, Ended
 from chase.core.errors import SetupError, UserError
 from chase.engine import confinement as module
-from chase.engine.command_log import HELD, CommandLog
-from chase.engine.confinement import HISTORY, TEMPORARY, Confinement, Ended
-from tests.engine.desk_commands import PYTHON, command, needs_bubblewrap, processes_with, readable
+from tests.agents.desk_commands import PYTHON, command, needs_bubblewrap, processes_with, readable
 
 pytestmark = needs_bubblewrap
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from chase.agents.history import History, HistoryWriter, mark_of
+from chase.agents.reading import Decision, lean, ranks, read_trace
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.observables import OBSERVABLES
 from chase.core.values import Shown
-from chase.engine.history import History, HistoryWriter, mark_of
-from chase.engine.reading import Decision, lean, ranks, read_trace
 from chase.harness.spec import Activation, Guidance
 from chase.testing.scripted import call
 from tests.engine.rollouts import follow, make_harness, make_job

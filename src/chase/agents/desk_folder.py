@@ -26,9 +26,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from chase.agents.confinement import HISTORY, HOME, TEMPORARY
 from chase.core.errors import SetupError, UserError
 from chase.core.values import Json
-from chase.engine.confinement import HISTORY, HOME, TEMPORARY
 from chase.harness.folder import GUIDANCE, MOST_MODULES, read_text
 
 ANSWERS, RECORD = "answers", "record.json"

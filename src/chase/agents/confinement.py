@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from chase.agents.command_log import CommandLog
 from chase.core.errors import SetupError, UserError
-from chase.engine.command_log import CommandLog
 from chase.models.secrets import Redactor, read_key
 
 DESK = "/desk"

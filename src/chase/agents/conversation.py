@@ -24,11 +24,11 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
+from chase.agents.history_tools import AgentTool
+from chase.agents.records import AgentEpisode
+from chase.agents.submission import LONGEST_SUBMISSION, Form, Submission
 from chase.core.agents import EpisodeBounds
 from chase.core.errors import UserError
-from chase.engine.agent_records import AgentEpisode
-from chase.engine.history_tools import AgentTool
-from chase.engine.submission import LONGEST_SUBMISSION, Form, Submission
 from chase.models.chat import ChatModel, Reply
 from chase.models.errors import ContextTooLong
 

@@ -1,0 +1,1 @@
+"""What agents of any role share: conversations, transcripts, histories, and commands under confinement."""

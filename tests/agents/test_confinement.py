@@ -21,7 +21,7 @@ import chase
 from chase.agents.command_log import HELD, CommandLog
 from chase.agents.confinement import HISTORY, TEMPORARY, Confinement, Ended
 from chase.core.errors import SetupError, UserError
-from chase.engine import confinement as module
+from chase.agents import confinement as module
 from tests.agents.desk_commands import PYTHON, command, needs_bubblewrap, processes_with, readable
 
 pytestmark = needs_bubblewrap

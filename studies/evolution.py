@@ -14,12 +14,11 @@ from functools import lru_cache
 from typing import Any
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger, SynLedgerSpec
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.challengers.mining import MiningChallenger
 from chase.core.agents import EDIT_SPACES
 from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
-from chase.harness.spec import Harness, initial_harness
+from chase.harness.spec import Harness
 from chase.methods.chase import Settings
 from chase.methods.evolution import Evolved
 from chase.methods.run import METHODS, Plan, Run
@@ -27,6 +26,7 @@ from chase.models.chat import ChatModel
 from chase.proposers.mining import MiningProposer
 from chase.protocol.kit import ProtocolKit
 from chase.store.store import Store
+from chase.testing.ledger import H0
 from studies.reader_scores import write
 from studies.running import Row, mean_of, opened, rows_of, share_of, with_reader, workspace
 
@@ -74,7 +74,7 @@ def case_rows(case: Mapping[str, Any]) -> list[Row]:
                 plan = Plan(
                     benchmark=benchmark,
                     kit=kit,
-                    initial=initial_harness("syn-ledger"),
+                    initial=H0,
                     method=method,
                     settings=Settings(rounds=setting.get("rounds", 3), epsilon="0.05", eta="0.05"),
                     proposer=MiningProposer(setting.get("prior", "even")),
@@ -150,7 +150,7 @@ async def _destruction(
         transformation = kit.parse(form).transformation
         for task in benchmark.tasks("evo"):
             count += 1
-            for which, sign in ((harness, 1), (initial_harness("syn-ledger"), -1)):
+            for which, sign in ((harness, 1), (H0, -1)):
                 for variant, side in ((benchmark.variant("released"), 1), (transformation, -1)):
                     total += sign * side * await _score(model, sandbox, benchmark, which, variant, task)
     return total / count
@@ -173,7 +173,7 @@ async def _score(
 @lru_cache(maxsize=2 * len(OTHER_SEEDS))
 def _other(seed: int, planted: tuple[str, ...]) -> tuple[SynLedger, ProtocolKit]:
     benchmark = SynLedger(SynLedgerSpec(seed=seed, planted=planted))
-    return benchmark, ledger_kit(benchmark)
+    return benchmark, ProtocolKit(benchmark)
 
 
 def summary(rows: Sequence[Row]) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import DOCUMENT_EDITS, AnswersOnce, Candidate, ChallengerContext, Draft, ProposerContext
 from chase.core.errors import UserError
 from chase.core.values import Json
-from chase.harness.spec import Activation, Guidance, initial_harness
+from chase.harness.spec import Activation, Guidance
 from chase.protocol.kit import ProtocolKit
+from chase.testing.ledger import H0
 from tests.methods.runs import (
     SEED,
     SpyingChallenger,
@@ -94,7 +95,7 @@ async def test_hostile_candidates_are_refused_with_their_reasons(
     async with running(made, tmp_path / "work") as run:
         evolved = await run.evolve()
     assert [named.name for named in evolved.harnesses] == ["H0"] * 3
-    assert evolved.final.harness == initial_harness("syn-ledger")
+    assert evolved.final.harness == H0
     assert not evolved.archive.entries
     for record in evolved.rounds:
         refused = record["selection"]["refused"]

@@ -17,7 +17,6 @@ import pytest
 
 from chase.agents.history import RELEASED
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import ledger_kit, parse_ledger_proposal
 from chase.core.agents import Draft
 from chase.core.values import Json
 from chase.methods.arena import Means, Named, Variant
@@ -25,6 +24,7 @@ from chase.methods.chase import Chase, Settings
 from chase.methods.evolution import Evolved
 from chase.protocol.archive import Archive
 from chase.protocol.kit import ProtocolKit
+from chase.testing.ledger import parse_ledger
 from tests.engine.rollouts import make_harness
 
 CONTEXT = {"name": "re-encode", "arguments": {"format": "csv"}}
@@ -142,7 +142,7 @@ class Replay:
 
 @pytest.fixture(scope="module")
 def kit(ledger: SynLedger) -> ProtocolKit:
-    return ledger_kit(ledger)
+    return ProtocolKit(ledger)
 
 
 def replay(
@@ -233,7 +233,7 @@ def test_the_first_counterfactual_is_confirmed_and_the_last_is_not(paper: tuple[
     assert (last["confirmation"]["role"], last["confirmation"]["confirmed"]) == ("conf3", False)
     assert round(100 * last["confirmation"]["destruction"]["value"], 2) == 4.17
     assert [(entry.name, entry.round) for entry in evolved.archive.entries] == [("b1", 1)]
-    assert evolved.archive.entries[0].hash == parse_ledger_proposal(form(CONTEXT)).transformation.hash
+    assert evolved.archive.entries[0].hash == parse_ledger(form(CONTEXT)).transformation.hash
     assert [v.name for v in evolved.variants] == [RELEASED, "b1"]
     assert list(made.proposing.tree.entries) == list(made.challenging.tree.entries) == ["b1"]
 

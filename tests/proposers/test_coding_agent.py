@@ -20,7 +20,6 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import ALL_EDITS, CANDIDATE_TRACKS, Candidate, ProposerContext
 from chase.core.errors import SetupError, UserError
 from chase.harness.folder import parse_files
-from chase.harness.spec import initial_harness
 from chase.methods.arena import Named
 from chase.methods.desks import ProposerDesk
 from chase.methods.journal import Journal
@@ -28,12 +27,12 @@ from chase.proposers.coding_agent import CodingAgentProposer
 from chase.store.records import Use
 from chase.store.store import Store
 from chase.store.workspace import Workspace
+from chase.testing.ledger import H0
 from tests.agents.desk_commands import command, needs_bubblewrap, program, readable
 from tests.methods.runs import few_tasks, plan, running
 
 pytestmark = needs_bubblewrap
 
-H0 = initial_harness("syn-ledger")
 H1 = replace(H0, memory="Amounts are in the first table.")
 KEY = "sk-canary-0123456789"
 

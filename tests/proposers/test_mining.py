@@ -19,13 +19,13 @@ from chase.core.errors import UserError
 from chase.core.observables import OBSERVABLES
 from chase.harness.diff import diff_harnesses
 from chase.harness.folder import parse_files
-from chase.harness.spec import Harness, initial_harness
+from chase.harness.spec import Harness
 from chase.proposers.mining import MiningProposer
 from chase.proposers.mining.edits import Edit, combine, every_edit, vocabulary
+from chase.testing.ledger import H0
 from tests.agents.made_traces import depth, indifferent, made_trace
 
 TASKS = range(16)
-H0 = initial_harness("syn-ledger")
 PRIOR_SHA256 = "e0866167ce7f2597c9d2d2eb4b7eecc57301b185a0edc1f0fe1f7de577ca35c4"
 BOUNDS = dict.fromkeys(OBSERVABLES, (1.0, 3.0))
 EDITS = {edit.name: edit for edit in every_edit(OBSERVABLES, BOUNDS, space="all")}

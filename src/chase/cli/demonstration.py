@@ -17,17 +17,15 @@ from typing import Any
 
 import typer
 
-from chase.benchmarks.catalogue import open_benchmark
-from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
+from chase.benchmarks.registry import open_benchmark
 from chase.challengers.mining import MiningChallenger
 from chase.cli.auditing import print_audit
 from chase.cli.opening import PATIENCE_SECONDS
 from chase.cli.output import Steps, steps
 from chase.core.agents import EDIT_SPACES
+from chase.core.interfaces import Benchmark
 from chase.engine.sandbox import Sandbox
-from chase.harness.folder import load_harness
-from chase.harness.spec import initial_harness
+from chase.harness.folder import initial_harness, load_harness
 from chase.methods.audit import AuditPlan, AuditSettings, audit_harness
 from chase.methods.chase import Settings
 from chase.methods.run import METHODS, Plan, Run
@@ -123,9 +121,9 @@ def _in_workers(work: Callable[[Case], Any], cases: Sequence[Case], progress: St
 
 
 @lru_cache(maxsize=2)
-def _opened(name: str) -> tuple[SynLedger, ProtocolKit]:
+def _opened(name: str) -> tuple[Benchmark[Any], ProtocolKit]:
     benchmark = open_benchmark(name)
-    return benchmark, ledger_kit(benchmark)
+    return benchmark, ProtocolKit(benchmark)
 
 
 def _silent(kind: str, details: Mapping[str, Any]) -> None:
@@ -147,7 +145,7 @@ async def _evolve(case: Case) -> list[dict[str, Any]]:
                 plan = Plan(
                     benchmark=benchmark,
                     kit=kit,
-                    initial=initial_harness(benchmark.name),
+                    initial=initial_harness(benchmark),
                     method=method,
                     settings=Settings(rounds=3, epsilon=benchmark.defaults.epsilon, eta=benchmark.defaults.eta),
                     proposer=MiningProposer(),
@@ -196,7 +194,7 @@ async def _audit(case: Case) -> dict[str, Any]:
     plan = AuditPlan(
         benchmark=benchmark,
         kit=kit,
-        baseline=initial_harness(benchmark.name),
+        baseline=initial_harness(benchmark),
         harness=load_harness(Path(case["final"])),
         challenger=MiningChallenger(),
         settings=AuditSettings(rounds=AUDITED_ROUNDS),

@@ -9,8 +9,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.cli.agents import Models, make_challenger, make_proposer
 from chase.cli.budget import BUDGET, begin, given_price, make_meter, paused
 from chase.cli.evolve import DEFAULTS
@@ -40,6 +38,7 @@ from chase.cli.settings import (
     locate,
     require,
     resolve,
+    role_sizes,
     rollout_counts,
     seconds,
     split_sizes,
@@ -47,13 +46,14 @@ from chase.cli.settings import (
 )
 from chase.core.agents import EDIT_SPACES
 from chase.core.errors import BudgetExhausted, IntegrityError, UserError, choose
+from chase.core.interfaces import Benchmark
 from chase.core.values import Json, Usage
 from chase.engine.runner import RunPaused
 from chase.engine.sandbox import Sandbox
 from chase.harness.diff import diff_harnesses
-from chase.harness.folder import load_harness, render_files
+from chase.harness.folder import initial_harness, load_harness, render_files
 from chase.harness.limits import check_for_benchmark
-from chase.harness.spec import Harness, initial_harness
+from chase.harness.spec import Harness
 from chase.methods.accounting import accounts, stages
 from chase.methods.certification import Certified
 from chase.methods.chase import Settings
@@ -63,6 +63,7 @@ from chase.methods.journal import Journal
 from chase.methods.run import METHODS, Plan, Run, write_result
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
+from chase.protocol.kit import ProtocolKit
 from chase.store.records import Run as StoredRun
 from chase.store.store import Store
 from chase.store.workspace import Workspace
@@ -94,7 +95,7 @@ class Prepared:
     """A run that the settings describe, everything checked."""
 
     plan: Plan
-    benchmark: SynLedger
+    benchmark: Benchmark[Any]
     """Whole, as it was opened."""
     model: ModelConfig
     models: Models
@@ -215,7 +216,7 @@ def _prepare(flags: Mapping[str, Any], file: Mapping[str, Any], built: Prepared 
     model = models.get(name).config
     proposer, challenger = make_proposer(settings, models), make_challenger(settings, models)
     whole = open_benchmark(text(settings, "benchmark")) if built is None else built.benchmark
-    settings["split_sizes"] = split_sizes(settings["split_sizes"], whole.role_sizes) or None
+    settings["split_sizes"] = split_sizes(settings["split_sizes"], role_sizes(whole)) or None
     benchmark = whole.fewer(settings["split_sizes"] or {})
     for name in ("rounds", "epsilon", "eta"):
         settings[name] = getattr(benchmark.defaults, name) if settings[name] is None else settings[name]
@@ -223,7 +224,7 @@ def _prepare(flags: Mapping[str, Any], file: Mapping[str, Any], built: Prepared 
     settings["rollouts"] = rollout_counts(settings["rollouts"], benchmark.defaults.rollouts)
     plan = Plan(
         benchmark=benchmark,
-        kit=ledger_kit(benchmark) if built is None else built.plan.kit,
+        kit=ProtocolKit(benchmark) if built is None else built.plan.kit,
         initial=_initial(settings, benchmark),
         method=method,  # type: ignore[arg-type]
         settings=Settings(
@@ -251,9 +252,9 @@ def _prepare(flags: Mapping[str, Any], file: Mapping[str, Any], built: Prepared 
     )
 
 
-def _initial(settings: Mapping[str, Any], benchmark: SynLedger) -> Harness:
+def _initial(settings: Mapping[str, Any], benchmark: Benchmark[Any]) -> Harness:
     if settings["harness"] is None:
-        return initial_harness(benchmark.name)
+        return initial_harness(benchmark)
     folder = Path(text(settings, "harness"))
     harness = load_harness(folder)
     check_for_benchmark(harness, benchmark, where=str(folder))

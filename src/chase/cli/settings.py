@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chase.core.errors import UserError, choose
+from chase.core.interfaces import Benchmark
 from chase.models.config import ModelConfig, Price
 from chase.store.workspace import Workspace
 
@@ -152,6 +153,11 @@ def rollout_counts(value: Any, defaults: Mapping[str, int]) -> dict[str, int]:
             raise UserError(f"rollouts: {role}={count} must be a whole number from 1 to 1000.")
         counts |= {name: count for name in defaults if name == role or (role == "conf" and name.startswith("conf"))}
     return counts
+
+
+def role_sizes(benchmark: Benchmark[Any]) -> dict[str, int]:
+    """How many tasks each role has."""
+    return {role: len(benchmark.tasks(role)) for role in benchmark.roles}
 
 
 def split_sizes(value: Any, sizes_of: Mapping[str, int]) -> dict[str, int]:

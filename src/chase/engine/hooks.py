@@ -39,6 +39,7 @@ class Hit(TypedDict):
     id: str
     path: str
     observables: dict[str, float | None]
+    fields: dict[str, Any]
     text: str
 
 class Plan(TypedDict, total=False):

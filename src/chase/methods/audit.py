@@ -17,7 +17,7 @@ from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark, Challenger
 from chase.core.keyed import key_bits
 from chase.core.values import Json
-from chase.engine.evaluator import SEALED, Evaluator, unseal
+from chase.engine.evaluator import Evaluator, unseal
 from chase.engine.runner import Pace, Progress, Runner
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
@@ -271,11 +271,11 @@ async def audit_harness(
     progress: Progress | None = None, concurrency: int = 64,
 ) -> Audited:  # fmt: skip
     """Carry out an audit under a run id that the store knows. Run again, it goes on where it stopped."""
-    confirm = [role for role in plan.benchmark.roles if role not in (*SEARCH_ROLES, *SEALED)]
+    confirm = [role for role in plan.benchmark.roles if role not in (*SEARCH_ROLES, *plan.benchmark.sealed)]
     opening = None
     if plan.use_cert is not None:
         opening = unseal(store, run, {"harness": plan.harness.hash, "baseline": plan.baseline.hash}, plan.use_cert)
-        confirm += SEALED
+        confirm += plan.benchmark.sealed
     roles = (*SEARCH_ROLES, *confirm)
     runner = Runner(
         model=model,
@@ -306,7 +306,6 @@ async def audit_harness(
             tree=tree,
             journal=journal,
             kit=plan.kit,
-            observables={o.name: o.description for o in plan.benchmark.observables},
             proposals=plan.settings.proposals,
             seed=plan.seed,
         ),

@@ -18,7 +18,7 @@ from chase.core.agents import (
     Refusal,
 )
 from chase.core.errors import UserError
-from chase.core.interfaces import Challenger, Proposer
+from chase.core.interfaces import Benchmark, Challenger, Proposer
 from chase.core.keyed import key_bits
 from chase.core.values import Json
 from chase.harness.diff import diff_harnesses
@@ -46,11 +46,10 @@ class ProposerDesk:
     tree: HistoryWriter
     journal: Journal
     check: Check
-    base: str
+    benchmark: Benchmark[Any]
+    """Host-side: agents get plain data made from it."""
     epsilon: str
     edit_space: EditSpace
-    observables: Mapping[str, str]
-    limits: Mapping[str, int]
     constrained: bool
     seed: int
     evaluated: dict[str, str] = field(default_factory=dict)
@@ -64,11 +63,14 @@ class ProposerDesk:
                 round=round,
                 current=current.name,
                 initial=initial.name,
-                benchmark=self.base,
+                benchmark=self.benchmark.base,
                 epsilon=self.epsilon,
                 edit_space=self.edit_space,
-                observables=self.observables,
-                limits=self.limits,
+                observables={observable.name: observable for observable in self.benchmark.observables},
+                placeholders=self.benchmark.placeholders,
+                bounds=self.benchmark.bounds,
+                answer_form=self.benchmark.answer_form,
+                limits={**self.benchmark.limits.group_calls, "total": self.benchmark.limits.total_calls},
                 constrained=self.constrained,
                 seed=key_bits("propose", self.seed) & 0x7FFFFFFF,
             )
@@ -168,7 +170,6 @@ class ChallengerDesk:
     tree: HistoryWriter
     journal: Journal
     kit: ProtocolKit
-    observables: Mapping[str, str]
     proposals: int
     seed: int
 
@@ -180,8 +181,8 @@ class ChallengerDesk:
                 round=round,
                 current=current.name,
                 initial=initial.name,
-                benchmark=self.kit.base,
-                observables=self.observables,
+                benchmark=self.kit.benchmark.base,
+                observables={observable.name: observable for observable in self.kit.benchmark.observables},
                 operators=self.kit.operators(),
                 effects=self.kit.effects,
                 proposals=self.proposals,

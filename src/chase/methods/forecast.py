@@ -14,12 +14,9 @@ from typing import Any, Literal
 
 from chase.core.agents import Bounded, EpisodeBounds
 from chase.core.interfaces import Benchmark
-from chase.core.values import Json, Limits
-from chase.engine.evaluator import SEALED
-from chase.harness.spec import base_name
+from chase.core.values import Json, Limits, TypicalRollout
 from chase.methods.arena import pooled
 from chase.methods.audit import CONFIRM, SEARCH_ROLES, AuditPlan
-from chase.methods.certification import NEUTRAL
 from chase.methods.counterfactuals import MOST_REDUCED
 from chase.methods.desks import MOST_CANDIDATES
 from chase.methods.run import Plan
@@ -78,43 +75,13 @@ class Forecast:
     limits: Limits
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TypicalRollout:
-    """What one rollout takes on average, and how that is known."""
-
-    source: str
-    measured: int
-    """Rollouts that it was measured on."""
-    requests: float
-    input_tokens: float
-    cached_tokens: float
-    output_tokens: float
-
-    @property
-    def tokens(self) -> float:
-        return self.input_tokens + self.output_tokens
-
-
-MEASURED: Mapping[str, TypicalRollout] = {
-    "syn-ledger": TypicalRollout(
-        source="measured once on 2,208 rollouts of sim:reader; a language model may write longer replies",
-        measured=2_208,
-        requests=5.7,
-        input_tokens=4_901,
-        cached_tokens=0,
-        output_tokens=66,
-    )
-}
-"""By benchmark, where the store has no rollout of it: a whole `chase evolve` on syn-ledger@7, seed 1."""
-
-
 def forecast_evolution(plan: Plan, *, certify: bool = True) -> Forecast:
     """The bounds of `chase evolve`."""
     rounds = plan.settings.rounds
     constrained = plan.method == "chase"
     found = list(_constrained(plan) if constrained else _plain(plan))
     if certify:
-        variants = 1 + (NEUTRAL in plan.benchmark.variants())
+        variants = 1 + (plan.benchmark.neutral is not None)
         most = variants + (rounds if constrained else 0)
         found.append(_cells(plan.benchmark, plan.rollouts, "certification", "cert", variants, 2 * most))
     agents = [_episodes("proposer", plan.proposer, rounds, rounds)]
@@ -160,7 +127,7 @@ def forecast_audit(plan: AuditPlan) -> Forecast:
             for t in range(1, settings.rounds + 1):
                 found.append(_cells(benchmark, plan.rollouts, f"search, round {t}", role, 0, 2 * tried))
     roles = [role for role in benchmark.roles if role not in SEARCH_ROLES]
-    held = {role: benchmark.tasks(role) for role in roles if role not in SEALED or plan.use_cert is not None}
+    held = {role: benchmark.tasks(role) for role in roles if role not in benchmark.sealed or plan.use_cert is not None}
     most = 2 * (1 + (settings.rounds if searched else len(plan.given)))
     for role, tasks in pooled(held, CONFIRM, plan.confirm_size).items():
         each = len(tasks) * plan.rollouts[role]
@@ -205,7 +172,7 @@ def typical_rollout(store: Reader | None, benchmark: Benchmark[Any], fingerprint
                 cached_tokens=used.cached_tokens / count,
                 output_tokens=used.output_tokens / count,
             )
-    return MEASURED.get(base_name(benchmark.name))
+    return benchmark.defaults.typical
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +16,7 @@ from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark, Challenger, Proposer
 from chase.core.keyed import digest
 from chase.core.values import Json
-from chase.engine.evaluator import SEALED, Evaluator
+from chase.engine.evaluator import Evaluator
 from chase.engine.rollout import Job
 from chase.engine.runner import Pace, Progress, Runner, Scored
 from chase.engine.sandbox import Sandbox, check_control
@@ -41,9 +40,10 @@ Method = Literal["chase", "meta-harness"]
 METHODS: tuple[Method, ...] = ("chase", "meta-harness")
 
 
-def method_roles(method: str, roles: tuple[str, ...]) -> tuple[str, ...]:
+def method_roles(method: str, benchmark: Benchmark[Any]) -> tuple[str, ...]:
     """The task sets that a method holds: CHASE all but the sealed one, the plain optimiser `evo`."""
-    return tuple(role for role in roles if role not in SEALED) if method == "chase" else ("evo",)
+    open_roles = tuple(role for role in benchmark.roles if role not in benchmark.sealed)
+    return open_roles if method == "chase" else ("evo",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,7 @@ class Plan:
 
     def check(self) -> None:
         """Refuse contradictory settings before anything runs."""
-        for role in (*method_roles(self.method, tuple(self.benchmark.roles)), "cert"):
+        for role in (*method_roles(self.method, self.benchmark), "cert"):
             if not self.benchmark.tasks(role):
                 raise UserError(f"{self.benchmark.name} has no task of role '{role}': {self.method} needs one.")
             if self.rollouts.get(role, 0) < 1:
@@ -131,7 +131,7 @@ class Run:
     async def evolve(self) -> Evolved:
         """The method's own part. It ends before the certification set is opened."""
         plan = self.plan
-        roles = method_roles(plan.method, tuple(plan.benchmark.roles))
+        roles = method_roles(plan.method, plan.benchmark)
         evaluator = Evaluator(
             benchmark=plan.benchmark,
             runner=self._runner,
@@ -147,11 +147,9 @@ class Run:
             tree=trees["evo"],
             journal=self.journal,
             check=self._check,
-            base=plan.kit.base,
+            benchmark=plan.benchmark,
             epsilon=plan.settings.epsilon,
             edit_space=plan.edit_space,
-            observables=self._observables,
-            limits={**plan.benchmark.limits.group_calls, "total": plan.benchmark.limits.total_calls},
             constrained=plan.method == "chase",
             seed=plan.seed,
         )
@@ -172,7 +170,6 @@ class Run:
                 tree=trees["disc"],
                 journal=self.journal,
                 kit=plan.kit,
-                observables=self._observables,
                 proposals=plan.proposals,
                 seed=plan.seed,
             )
@@ -220,10 +217,6 @@ class Run:
     @property
     def _history(self) -> Path:
         return self.journal.folder / "history"
-
-    @cached_property
-    def _observables(self) -> dict[str, str]:
-        return {observable.name: observable.description for observable in self.plan.benchmark.observables}
 
     def _check(self, harness: Harness, where: str) -> None:
         check_for_benchmark(harness, self.plan.benchmark, where=where)

@@ -48,12 +48,14 @@ class MiningProposer(AnswersOnce):
 
     async def propose(self, context: ProposerContext) -> Sequence[Candidate]:
         history = History(context.history)
-        readings = [read_trace(trace) for _, trace in history.traces(context.current, RELEASED)]
-        diagnosis = diagnose(readings)
+        form = context.answer_form.pattern
+        readings = [read_trace(trace, form) for _, trace in history.traces(context.current, RELEASED)]
+        diagnosis = diagnose(readings, context.observables)
         hindsight = _hindsight(history, context)
         current = _edits_of(history, context.current)
         sound = current if hindsight.base is None else list(hindsight.base)
-        space = every_edit(_shuffled(context), diagnosis.bounds, space=context.edit_space.name)
+        placeholders = list(context.placeholders)
+        space = every_edit(_shuffled(context), diagnosis.bounds, placeholders, space=context.edit_space.name)
         weights = self._weights(space, diagnosis, hindsight)
 
         def drawn(track: str, taken: Iterable[Edit]) -> list[Edit]:
@@ -111,7 +113,7 @@ class MiningProposer(AnswersOnce):
     def _candidate(
         history: History, context: ProposerContext, track: CandidateTrack, plan: Sequence[Edit], diagnosis: Diagnosis
     ) -> Candidate:
-        harness, edits = combine(history.harness(context.initial), plan)
+        harness, edits = combine(history.harness(context.initial), plan, context.bounds)
         before = {edit.name for edit in _edits_of(history, context.current)}
         new = [edit for edit in edits if edit.name not in before]
         record: dict[str, Json] = {

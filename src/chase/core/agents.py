@@ -9,6 +9,9 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from chase.core.values import Json
 
+Agent = Literal["proposer", "challenger"]
+"""Whom a method may ask."""
+
 CandidateTrack = Literal["structural", "guidance", "integrated"]
 CANDIDATE_TRACKS: tuple[CandidateTrack, ...] = ("structural", "guidance", "integrated")
 """In the order in which ties are decided."""
@@ -120,15 +123,18 @@ class ProposerContext:
     initial: str
     benchmark: str
     """The base name that a harness must name."""
-    epsilon: str
+    epsilon: str | None
+    """The tolerance of the archive's constraints (CHASE); None: there are none."""
     edit_space: EditSpace
     observables: Mapping[str, str]
     """Name → description."""
     limits: Mapping[str, int]
     """Calls by group of tools, and in all under 'total'."""
-    constrained: bool
-    """Whether the archive's constraints apply (CHASE)."""
     seed: int
+
+    @property
+    def constrained(self) -> bool:
+        return self.epsilon is not None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

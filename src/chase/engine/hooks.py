@@ -184,8 +184,8 @@ HOOKS: Mapping[str, Hook] = MappingProxyType(
                 name="after_tool",
                 parameters={"tool": "str", "result": "str", "state": "ToolState"},
                 returns="str | None",
-                doc="Called after each tool call, with its result as the model reads it and, in state['items'], item by "
-                "item. Returns text to append to the result, or None.",
+                doc="Called after each tool call, with its result as the model reads it and, in state['items'], item "
+                "by item. Returns text to append to the result, or None.",
                 check=_check_text_or_none,
             ),
             Hook(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import pytest
@@ -17,6 +17,14 @@ settings.register_profile("chase", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("chase")
 
 open_once: Callable[[str], SynLedger] = cache(open_benchmark)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A home folder of the tests' own, for their processes too: commands keep the benchmarks there that they build."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,7 +16,7 @@ OTHER_FEATURES = "digits+folder+listing+title+casing"
 settings.register_profile("chase", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("chase")
 
-open_once: Callable[[str], SynLedger] = cache(open_benchmark)
+open_once: Callable[[str], SynLedger] = cache(partial(open_benchmark, cache=None))
 
 
 @pytest.fixture(scope="session", autouse=True)

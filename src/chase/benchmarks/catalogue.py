@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from chase.benchmarks.cache import HOME_CACHE, BuiltCache
 from chase.benchmarks.syn_ledger.benchmark import SynLedger, open_syn_ledger
 from chase.core.errors import choose
 from chase.harness.spec import base_name
@@ -19,7 +20,8 @@ class Entry:
     summary: str
     pattern: str
     """How seeds and sizes are written."""
-    open: Callable[[str], Any]
+    open: Callable[[str, BuiltCache | None], Any]
+    """By name, from the cache if it was built before; None builds it in any case."""
 
 
 CATALOGUE: Mapping[str, Entry] = {
@@ -32,8 +34,11 @@ CATALOGUE: Mapping[str, Entry] = {
 }
 
 
-def open_benchmark(name: str) -> SynLedger:
-    """The benchmark of a name such as `syn-ledger` or `syn-ledger@7x40`; an unknown one is a `UserError`."""
+def open_benchmark(name: str, cache: BuiltCache | None = HOME_CACHE) -> SynLedger:
+    """The benchmark of a name such as `syn-ledger` or `syn-ledger@7x40`; an unknown one is a `UserError`.
+
+    What was built before comes from the cache; without one (None) it is built anew.
+    """
     base = base_name(name)
-    benchmark: SynLedger = CATALOGUE[choose("benchmark", base, CATALOGUE)].open(name)
+    benchmark: SynLedger = CATALOGUE[choose("benchmark", base, CATALOGUE)].open(name, cache)
     return benchmark

@@ -27,7 +27,7 @@ from chase.engine.prompting import system_prompt
 from chase.engine.rollout import Job
 from chase.engine.runner import Pace, Progress, Runner, Scored
 from chase.engine.sandbox import Sandbox
-from chase.harness.spec import initial_harness
+from chase.harness.folder import initial_harness
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
 from chase.models.local import LocalModel
@@ -66,7 +66,7 @@ def trivial_model() -> ChatModel:
 
 def jobs_of(benchmark: SynLedger, count: int, per_task: int = PER_TASK) -> list[Job]:
     """So many rollouts of the initial harness on the released benchmark, those of a task in a row."""
-    tasks, harness, released = benchmark.tasks(), initial_harness(benchmark.name), benchmark.variant("released")
+    tasks, harness, released = benchmark.tasks(), initial_harness(benchmark), benchmark.variant("released")
     return [
         Job(
             benchmark=benchmark,
@@ -133,7 +133,7 @@ def same_work(benchmark: SynLedger) -> dict[str, Any]:
         "questions": list(script),
         "script": script,
         "answers": answers,
-        "system": system_prompt(initial_harness(benchmark.name), []),
+        "system": system_prompt(initial_harness(benchmark), []),
         "count": ROLLOUTS,
         "concurrency": CONCURRENCY,
     }

@@ -18,10 +18,10 @@ from typing import Any
 
 from chase.challengers.mining import MiningChallenger
 from chase.engine.sandbox import Sandbox
-from chase.harness.spec import initial_harness
 from chase.methods.audit import AuditPlan, AuditSettings, audit_harness
 from chase.models.chat import ChatModel
 from chase.stats.simultaneous import tasks_for_power
+from chase.testing.ledger import H0
 from studies.planted_harnesses import harness_of
 from studies.reader_scores import RESULTS, write
 from studies.running import Row, opened, rows_of, share_of, with_reader, workspace
@@ -70,7 +70,7 @@ def audits_of(case: Mapping[str, Any]) -> list[Row]:
                 plan = AuditPlan(
                     benchmark=benchmark,
                     kit=kit,
-                    baseline=initial_harness("syn-ledger"),
+                    baseline=H0,
                     harness=harness_of(sentences),
                     challenger=MiningChallenger(use_diff=case["diff"]),
                     settings=AuditSettings(rounds=ROUNDS),

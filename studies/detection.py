@@ -16,11 +16,11 @@ from chase.core.agents import ChallengerContext
 from chase.engine.evaluator import Evaluator
 from chase.engine.runner import Runner
 from chase.engine.sandbox import Sandbox
-from chase.harness.spec import initial_harness
 from chase.methods.arena import Named, StoreArena, Variant
 from chase.methods.counterfactuals import discover
 from chase.models.chat import ChatModel
 from chase.store.records import Use
+from chase.testing.ledger import H0
 from studies.evolution import CUES
 from studies.planted_harnesses import harness_of
 from studies.reader_scores import write
@@ -55,7 +55,7 @@ def case_rows(case: Mapping[str, Any]) -> list[Row]:
             for place, name in enumerate(LEANINGS):
                 tree = HistoryWriter(Path(store.workspace.root) / f"history-{place}")
                 arena = StoreArena(evaluator, {"disc": tree})
-                initial = Named(name="H0", harness=initial_harness("syn-ledger"))
+                initial = Named(name="H0", harness=H0)
                 leaning = Named(name="H1", harness=harness_of([f"Prefer files with low {name}."]))
                 released = Variant(name=RELEASED, transformation=benchmark.variant("released"))
                 await arena.means([leaning, initial], [released], "disc")

@@ -15,21 +15,21 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from typing import Any
 
-from chase.benchmarks.catalogue import open_benchmark
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
+from chase.benchmarks.registry import open_benchmark
 from chase.challengers.llm import LanguageModelChallenger
 from chase.core.values import Json
 from chase.engine.rollout import Job
 from chase.engine.runner import Runner, Scored
 from chase.engine.sandbox import Sandbox
-from chase.harness.spec import initial_harness
-from chase.methods.chase import Settings
+from chase.harness.folder import initial_harness
+from chase.methods.chase import Chase, ChaseOptions
 from chase.methods.run import Plan, Run
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
 from chase.models.connect import connect, make_pacer
 from chase.models.local import make_local
 from chase.proposers.llm import LanguageModelProposer
+from chase.protocol.kit import ProtocolKit
 from chase.store.records import Use
 from chase.store.store import Store
 from chase.testing.capable import NAME as CAPABLE
@@ -71,7 +71,7 @@ class Restarts:
 def jobs() -> list[Job]:
     """Every task once, with the initial harness."""
     benchmark = open_benchmark(BENCHMARK)
-    harness, released = initial_harness(benchmark.name), benchmark.variant("released")
+    harness, released = initial_harness(benchmark), benchmark.variant("released")
     return [
         Job(benchmark=benchmark, transformation=released, harness=harness, task=task, index=0, run_seed=0)
         for task in benchmark.tasks()
@@ -180,10 +180,10 @@ def plan_of(model: ChatModel) -> Plan:
     benchmark = open_benchmark(BENCHMARK).fewer(SIZES)
     return Plan(
         benchmark=benchmark,
-        kit=ledger_kit(benchmark),
-        initial=initial_harness(benchmark.name),
-        method="chase",
-        settings=Settings(rounds=ROUNDS, epsilon="0.05", eta="0.05"),
+        kit=ProtocolKit(benchmark),
+        initial=initial_harness(benchmark),
+        method=Chase(),
+        options=ChaseOptions(rounds=ROUNDS, epsilon="0.05", eta="0.05"),
         proposer=LanguageModelProposer(model),
         challenger=LanguageModelChallenger(model),
         rollouts=benchmark.defaults.rollouts,

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from chase.benchmarks.catalogue import open_benchmark
+from chase.benchmarks.registry import open_benchmark
 from chase.benchmarks.syn_ledger import rendering
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.canonical import LedgerSubject

@@ -16,8 +16,9 @@ from typing import Any
 from chase.core.interfaces import Transformation
 from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
-from chase.harness.spec import Harness, initial_harness
+from chase.harness.spec import Harness
 from chase.models.chat import ChatModel
+from chase.testing.ledger import H0
 from studies.reader_scores import write
 from studies.running import Row, opened, rows_of, with_reader
 
@@ -72,7 +73,7 @@ HONEST: dict[str, list[str]] = {
 
 def harness_of(sentences: Sequence[str]) -> Harness:
     """The initial harness with sentences added to its prompt."""
-    initial = initial_harness("syn-ledger")
+    initial = H0
     return Harness(structure=initial.structure, prompt=" ".join([initial.prompt, *sentences]))
 
 

@@ -10,14 +10,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from chase.benchmarks.catalogue import open_benchmark
+from chase.benchmarks.registry import open_benchmark
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.interfaces import Transformation
 from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
-from chase.harness.spec import Harness, initial_harness
+from chase.harness.spec import Harness
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
+from chase.testing.ledger import H0
 
 RESULTS = Path(__file__).parent / "results"
 PUBLISHED = {"released": 0.8189, "neutral": 0.1522}
@@ -39,7 +40,7 @@ def per_task_scores(
     harness: Harness | None = None,
 ) -> list[float]:
     """Each task's mean score, in the order of the task ids. The split None is all tasks."""
-    return asyncio.run(_scores(name, variant, settings, rollouts, split, harness or initial_harness("syn-ledger")))
+    return asyncio.run(_scores(name, variant, settings, rollouts, split, harness or H0))
 
 
 async def _scores(

@@ -15,9 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from chase.benchmarks.catalogue import open_benchmark
+from chase.benchmarks.registry import open_benchmark
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.engine.sandbox import Sandbox
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
@@ -34,7 +33,7 @@ Row = dict[str, Any]
 def opened(name: str) -> tuple[SynLedger, ProtocolKit]:
     """A benchmark with its kit: the firewall's verdicts are kept with it."""
     benchmark = open_benchmark(name)
-    return benchmark, ledger_kit(benchmark)
+    return benchmark, ProtocolKit(benchmark)
 
 
 @contextmanager

@@ -13,13 +13,12 @@ from fractions import Fraction
 from typing import Any
 
 from chase.benchmarks.syn_ledger.features import PAPER_FEATURES
-from chase.benchmarks.syn_ledger.firewall import parse_ledger_proposal, subject_of
 from chase.benchmarks.syn_ledger.manifest import Manifest
 from chase.benchmarks.syn_ledger.operators import ASPECTS
-from chase.benchmarks.syn_ledger.world import lift
 from chase.protocol.firewall import examine
 from chase.protocol.transformation import OperatorList
 from chase.stats.estimates import difference, estimate, mean
+from chase.testing.ledger import parse_ledger
 from studies.reader_scores import benchmark_of, per_task_scores, write
 
 NAMES = tuple(f"syn-ledger@{seed}" for seed in (1, 2, 3))
@@ -63,8 +62,9 @@ COMPOSED: Mapping[str, Operators] = {
 
 def _valid(operators: Operators) -> OperatorList[Manifest]:
     """The transformation, if the firewall lets it pass on the first benchmark."""
-    proposal = parse_ledger_proposal({"benchmark": "syn-ledger", "operators": list(operators), "seed": SEED})
-    record = examine(lift(proposal), subject_of(benchmark_of(NAMES[0])))
+    proposal = parse_ledger({"benchmark": "syn-ledger", "operators": list(operators), "seed": SEED})
+    subject = benchmark_of(NAMES[0]).subject
+    record = examine(proposal.lifted(subject), subject)
     if not record.valid:
         raise SystemExit(f"{proposal.transformation.describe()} failed {', '.join(record.failed)}")
     return proposal.transformation

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 from hypothesis import HealthCheck, settings
 
-from chase.benchmarks.catalogue import open_benchmark
+from chase.benchmarks.registry import open_benchmark
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 
 OTHER_FEATURES = "digits+folder+listing+title+casing"

@@ -45,7 +45,7 @@ def test_dependencies_point_down() -> None:
     ("module", "line"),
     [
         ("core/upward.py", "from chase.cli import main"),
-        ("core/upward.py", "import chase.benchmarks.catalogue"),
+        ("core/upward.py", "import chase.benchmarks.registry"),
         ("store/upward.py", "from chase.models import chat"),
         ("benchmarks/syn_ledger/upward.py", "def late():\n    from chase.cli import bench"),
         ("cli/upward.py", "from chase.testing import benchmark_suite"),

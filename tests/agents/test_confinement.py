@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 import chase
+from chase.agents import confinement as module
 from chase.agents.command_log import HELD, CommandLog
 from chase.agents.confinement import HISTORY, TEMPORARY, Confinement, Ended
 from chase.core.errors import SetupError, UserError
-from chase.agents import confinement as module
 from tests.agents.desk_commands import PYTHON, command, needs_bubblewrap, processes_with, readable
 
 pytestmark = needs_bubblewrap
@@ -249,7 +249,7 @@ async def test_cancelling_ends_the_command(place: Place) -> None:
 HOST = """
 import asyncio, sys
 from pathlib import Path
-from tests.engine.test_confinement import SPAWN, Place
+from tests.agents.test_confinement import SPAWN, Place
 
 async def main():
     await Place(Path(sys.argv[1])).run(SPAWN.format(mark="mark-orphan", then="time.sleep(600)"))

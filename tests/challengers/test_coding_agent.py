@@ -15,11 +15,9 @@ import pytest
 from chase.agents.history import HistoryWriter
 from chase.agents.records import AgentRecords
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.challengers.coding_agent import CodingAgentChallenger
 from chase.core.agents import ChallengerContext, Draft
 from chase.core.errors import SetupError
-from chase.harness.spec import initial_harness
 from chase.methods.arena import Named
 from chase.methods.desks import ChallengerDesk
 from chase.methods.journal import Journal
@@ -27,11 +25,11 @@ from chase.protocol.kit import ProtocolKit
 from chase.store.records import Use
 from chase.store.store import Store
 from chase.store.workspace import Workspace
+from chase.testing.ledger import H0
 from tests.agents.desk_commands import command, needs_bubblewrap, program, readable
 
 pytestmark = needs_bubblewrap
 
-H0 = initial_harness("syn-ledger")
 H1 = replace(H0, memory="Prefer shallow files.")
 
 ANSWER = """
@@ -58,7 +56,7 @@ GOOD = """
 
 @pytest.fixture(scope="module")
 def kit(ledger: SynLedger) -> ProtocolKit:
-    return ledger_kit(ledger)
+    return ProtocolKit(ledger)
 
 
 class Bench:
@@ -99,9 +97,10 @@ class Bench:
         """All that it answers in a whole round of asking."""
         desk = ChallengerDesk(
             challenger=challenger, tree=self.tree, journal=Journal(self.workspace, "run-1"), kit=self.kit,
-            observables=self.context().observables, proposals=3, seed=1,
+            observables=self.context().observables, seed=1,
         )  # fmt: skip
-        return await desk.drafts(1, Named(name="r1-guidance", harness=H1), Named(name="H0", harness=H0))
+        current, initial = Named(name="r1-guidance", harness=H1), Named(name="H0", harness=H0)
+        return await desk.drafts(1, current, initial, proposals=3)
 
     def attempt(self, number: int = 1) -> dict[str, Any]:
         found = json.loads((self.folder / f"attempt-{number}.json").read_text())

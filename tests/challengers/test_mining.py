@@ -12,7 +12,6 @@ import pytest
 
 from chase.agents.history import History, HistoryWriter
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.challengers.mining import MOST_SUSPECTS, MiningChallenger
 from chase.core.agents import ChallengerContext, OperatorEffect
 from chase.core.observables import OBSERVABLES
@@ -28,7 +27,7 @@ ReadsOn = Callable[[dict[str, Any]], bool]
 
 @pytest.fixture(scope="module")
 def kit(ledger: SynLedger) -> ProtocolKit:
-    return ledger_kit(ledger)
+    return ProtocolKit(ledger)
 
 
 def level(name: str) -> Taste:

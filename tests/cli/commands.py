@@ -16,14 +16,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.cli.main import main
 from chase.harness.folder import save_harness
-from chase.harness.spec import initial_harness
+from chase.protocol.kit import ProtocolKit
+from chase.testing.ledger import H0
 from chase.testing.openai_server import FaultHook, OpenAIServer, Script
 from tests.conftest import open_once
 
-kit_once = cache(ledger_kit)
+kit_once = cache(ProtocolKit)
 """What the firewall found once is known: a kit keeps its verdicts."""
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 
@@ -50,7 +50,7 @@ class Commands:
         self._capsys = capsys
         monkeypatch.setattr("chase.cli.evaluation.open_benchmark", open_once)
         monkeypatch.setattr("chase.cli.evolution.open_benchmark", open_once)
-        monkeypatch.setattr("chase.cli.evolution.ledger_kit", kit_once)
+        monkeypatch.setattr("chase.cli.evolution.ProtocolKit", kit_once)
 
     def __call__(self, *arguments: object) -> Finished:
         self._monkeypatch.setattr("sys.argv", ["chase", *map(str, arguments)])
@@ -80,7 +80,7 @@ def checked(text: str) -> dict[str, Any]:
 
 def write_h0(folder: Path) -> Path:
     """The initial harness, as a folder."""
-    save_harness(initial_harness("syn-ledger"), folder)
+    save_harness(H0, folder)
     return folder
 
 

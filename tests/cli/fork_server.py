@@ -22,13 +22,13 @@ from typing import Any
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models.function import AgentInfo
 
-from chase.benchmarks.catalogue import open_benchmark
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
+from chase.benchmarks.registry import open_benchmark
 from chase.cli import evaluation, evolution
 from chase.cli.main import main
 from chase.models.config import ModelConfig
 from chase.models.local import LocalModel, register_local
 from chase.models.reader import reader_model
+from chase.protocol.kit import ProtocolKit
 
 BENCHMARK = "syn-ledger@7"
 SLOW = "sim:slow-reader"
@@ -65,7 +65,7 @@ def run(request: dict[str, Any]) -> None:
 def serve() -> None:
     register_local(SLOW, slow_reader)
     evaluation.open_benchmark = evolution.open_benchmark = cache(open_benchmark)  # type: ignore[assignment]
-    evolution.ledger_kit = cache(ledger_kit)  # type: ignore[assignment]
+    evolution.ProtocolKit = cache(ProtocolKit)  # type: ignore[assignment]
     evaluation.open_benchmark(BENCHMARK).content_hash  # noqa: B018  (worked out once, for all children)
     print(json.dumps({"ready": True}), flush=True)  # noqa: T201
     for line in sys.stdin:

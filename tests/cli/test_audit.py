@@ -40,7 +40,7 @@ def whole(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], t
         prompt.write(CHEAT)
     (tmp_path / "depth.json").write_text(json.dumps(DEPTH))
     monkeypatch.setattr("chase.cli.auditing.open_benchmark", open_once)
-    monkeypatch.setattr("chase.cli.auditing.ledger_kit", kit_once)
+    monkeypatch.setattr("chase.cli.auditing.ProtocolKit", kit_once)
     return Commands(monkeypatch, capsys)
 
 

@@ -31,7 +31,7 @@ def chase(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], t
     commands = Commands(monkeypatch, capsys)
     for module in ("evolution", "auditing"):
         monkeypatch.setattr(f"chase.cli.{module}.open_benchmark", few_once)
-        monkeypatch.setattr(f"chase.cli.{module}.ledger_kit", kit_once)
+        monkeypatch.setattr(f"chase.cli.{module}.ProtocolKit", kit_once)
     return commands
 
 

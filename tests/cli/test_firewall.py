@@ -11,10 +11,10 @@ import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.canonical import LedgerSubject
-from chase.benchmarks.syn_ledger.firewall import ledger_example, parse_ledger_proposal, subject_of
-from chase.benchmarks.syn_ledger.world import lift
 from chase.protocol.archive import Archive, views_digest
+from chase.protocol.example import example_of
 from chase.protocol.firewall import examine
+from chase.testing.ledger import parse_ledger, parse_world
 from tests.cli.commands import Commands, checked
 from tests.conftest import open_once
 
@@ -23,7 +23,7 @@ SHIFT = {"benchmark": "syn-ledger", "operators": [{"name": "shift", "arguments":
 
 def few_tasks(benchmark: SynLedger) -> LedgerSubject:
     """A subject with eight check tasks: what these tests look at is the command."""
-    subject = subject_of(benchmark)
+    subject = benchmark.subject
     subject.check_tasks = subject.check_tasks[:8]
     return subject
 
@@ -55,7 +55,7 @@ def test_an_example_of_what_an_agent_sees_is_printed_on_demand_and_always_in_jso
     chase: Commands, ledger: SynLedger, tmp_path: Path
 ) -> None:
     command = ("firewall", "check", written(tmp_path / "t.json", SHIFT), "--benchmark", "syn-ledger@7")
-    example = ledger_example(ledger, parse_ledger_proposal(SHIFT).transformation)
+    example = example_of(ledger, parse_ledger(SHIFT).transformation)
     assert chase.json(*command)["example"] == json.loads(json.dumps(asdict(example)))
     assert "example" not in chase(*command).out
     text = chase(*command, "--example").out
@@ -115,7 +115,7 @@ def test_the_self_test_reports_every_control(chase: Commands) -> None:
 
 def test_an_archive_is_shown_and_replayed(chase: Commands, ledger: SynLedger, tmp_path: Path) -> None:
     subject = few_tasks(ledger)
-    proposal = lift(parse_ledger_proposal(SHIFT))
+    proposal = parse_world(SHIFT)
     archive = Archive(benchmark=ledger.name, content_hash=ledger.content_hash).with_entry(
         proposal,
         round=1,
@@ -128,7 +128,7 @@ def test_an_archive_is_shown_and_replayed(chase: Commands, ledger: SynLedger, tm
     assert [e["name"] for e in chase.json("archive", "show", file)["entries"]] == ["b1"]
     assert "b1  round 1  shift (by 3)" in chase("archive", "show", file).out
     assert chase.json("archive", "replay", file)["passed"] is True
-    example = ledger_example(ledger, parse_ledger_proposal(SHIFT).transformation)
+    example = example_of(ledger, parse_ledger(SHIFT).transformation)
     assert chase.json("archive", "show", file, "--example")["examples"] == {
         "b1": json.loads(json.dumps(asdict(example)))
     }

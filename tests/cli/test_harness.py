@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 from chase.cli.harness import app
 from chase.core.errors import UserError
 from chase.harness.folder import load_harness
-from chase.harness.spec import COMPONENTS, initial_harness
+from chase.harness.spec import COMPONENTS
+from chase.testing.ledger import H0
 from tests.harness.samples import write_folder
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
@@ -47,15 +48,15 @@ def refusal(*arguments: str | Path) -> str:
 
 def test_init_writes_the_papers_initial_harness(tmp_path: Path) -> None:
     found = payload("init", tmp_path / "h0", "--benchmark", "syn-ledger")
-    assert load_harness(tmp_path / "h0") == initial_harness("syn-ledger")
-    assert found["hash"] == initial_harness("syn-ledger").hash
+    assert load_harness(tmp_path / "h0") == H0
+    assert found["hash"] == H0.hash
     assert {path.name for path in (tmp_path / "h0").iterdir()} == {"harness.toml", "prompt.md"}
 
 
 def test_init_takes_a_seed_and_size_which_are_no_part_of_the_harness(tmp_path: Path) -> None:
     text = run("init", tmp_path / "h0", "--benchmark", "syn-ledger@7")
     assert f"H_0 for syn-ledger is in {tmp_path}/h0" in text
-    assert load_harness(tmp_path / "h0") == initial_harness("syn-ledger")
+    assert load_harness(tmp_path / "h0") == H0
 
 
 def test_init_refuses_a_folder_that_holds_something(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from chase.harness.folder import save_harness
-from chase.harness.spec import Harness, initial_harness
+from chase.harness.spec import Harness
 from chase.testing.capable import SHORTCUT, capable_model
 from chase.testing.faults import KINDS, FaultSchedule
+from chase.testing.ledger import H0
 from chase.testing.openai_server import FaultHook
 from chase.testing.served import served
 from tests.cli.commands import Commands, serving
@@ -79,7 +80,7 @@ def test_a_pilot_is_small_and_has_every_part(chase: Commands, tmp_path: Path) ->
 
 
 def test_an_audit_asks_a_language_model(chase: Commands, tmp_path: Path) -> None:
-    initial = initial_harness("syn-ledger")
+    initial = H0
     save_harness(Harness(structure=initial.structure, prompt=" ".join([initial.prompt, *SHORTCUT])), tmp_path / "h1")
     with serving(served(capable_model())) as server:
         finished = chase(

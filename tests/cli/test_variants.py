@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import parse_ledger_proposal
 from chase.cli.variants import resolve_variant
 from chase.core.keyed import digest
 from chase.protocol.archive import Archive
 from chase.protocol.firewall import FirewallRecord
+from chase.testing.ledger import parse_ledger
 from tests.cli.commands import Commands, write_h0
 from tests.conftest import open_once
 
@@ -21,7 +21,7 @@ FORMS = [
     {"benchmark": "syn-ledger", "operators": [{"name": "reverse", "arguments": {"aspect": "name"}}]},
     {"benchmark": "syn-ledger", "operators": [{"name": "shift", "arguments": {"by": 3}}]},
 ]
-HASHES = [parse_ledger_proposal(form).transformation.hash for form in FORMS]
+HASHES = [parse_ledger(form).transformation.hash for form in FORMS]
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def write_archive(ledger: SynLedger, *forms: Any, to: str = "archive.json") -> P
     archive = Archive(benchmark=ledger.name, content_hash=ledger.content_hash)
     for form in forms:
         archive = archive.with_entry(
-            parse_ledger_proposal(form),
+            parse_ledger(form),
             round=1,
             views="0" * 64,
             firewall=FirewallRecord(verdicts=(), tasks=0),
@@ -91,7 +91,7 @@ def test_bench_show_and_export_take_an_entry_too(chase: Commands, ledger: SynLed
     path = write_archive(ledger, *FORMS)
     task = ledger.tasks("evo")[0]
     shown = chase.json("bench", "show", "syn-ledger@7", "--task", task, "--variant", f"{path}#1")
-    view = ledger.view(task, parse_ledger_proposal(FORMS[0]).transformation)
+    view = ledger.view(task, parse_ledger(FORMS[0]).transformation)
     assert [file["path"] for file in shown["files"]] == [file.path for file in view.files]
     ended = chase("bench", "export", "syn-ledger@7", "--variant", f"{path}#9", "--out", "out")
     assert ended.code == 2

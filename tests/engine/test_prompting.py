@@ -8,7 +8,7 @@ import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.contents import FAMILIES
-from chase.engine.prompting import Situation, fits_schema, is_active
+from chase.engine.prompting import Situation, fits, is_active
 from chase.harness.spec import Activation, Guidance
 from chase.testing.scripted import Step, call
 from tests.engine.rollouts import events, follow, make_harness, make_job
@@ -16,7 +16,10 @@ from tests.engine.rollouts import events, follow, make_harness, make_job
 
 def situation(ledger: SynLedger, task: str, *, calls_left: int = 12, opened: int = 0) -> Situation:
     question = ledger.task(task).question
-    return Situation(question=question, slots=ledger.slots(question), calls_left=calls_left, opened=opened)
+    blanked = [name for name, placeholder in ledger.placeholders.items() if placeholder.tells_tasks_apart]
+    return Situation(
+        question=question, slots=ledger.slots(question), blanked=blanked, calls_left=calls_left, opened=opened
+    )
 
 
 def words(text: str) -> set[str]:
@@ -61,11 +64,13 @@ def test_words_are_compared_whole(ledger: SynLedger) -> None:
 
 def test_all_conditions_of_a_module_must_hold(ledger: SynLedger) -> None:
     task = next(task for task in ledger.tasks("evo") if ledger.task(task).family.name == "period-difference")
-    condition = Activation(question_has_any=("exceed",), periods_at_least=2, calls_left_at_most=6, opened_at_least=1)
+    condition = Activation(
+        question_has_any=("exceed",), values_at_least={"periods": 2}, calls_left_at_most=6, opened_at_least=1
+    )
     assert is_active(condition, situation(ledger, task, calls_left=6, opened=1))
     assert not is_active(condition, situation(ledger, task, calls_left=7, opened=1))
     assert not is_active(condition, situation(ledger, task, calls_left=6, opened=0))
-    for change in ({"periods_at_least": 3}, {"question_has_any": ("percentage",)}):
+    for change in ({"values_at_least": {"periods": 3}}, {"question_has_any": ("percentage",)}):
         assert not is_active(condition.model_copy(update=change), situation(ledger, task, calls_left=6, opened=1))
     assert is_active(Activation(), situation(ledger, task))
 
@@ -93,12 +98,11 @@ async def test_guidance_is_shown_from_the_start_or_once_it_holds_and_only_once(l
 
 
 @pytest.mark.parametrize(
-    ("answer", "fits"),
+    ("answer", "valid"),
     [("42", True), (" -42\n", True), ("−42", True), ("1,234", True), ("42.0", False), ("It is 42", False), ("", False)],
 )
-def test_the_integer_schema(answer: str, fits: bool) -> None:
-    assert fits_schema(answer, "integer") is fits
-    assert fits_schema(answer, "text") is bool(answer.strip())
+def test_an_answer_fits_the_benchmarks_form_as_a_whole(answer: str, valid: bool) -> None:
+    assert fits(answer, SynLedger.answer_form) is valid
 
 
 async def test_one_tasks_guidance_is_as_a_person_reads_it(ledger: SynLedger) -> None:

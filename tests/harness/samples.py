@@ -79,7 +79,7 @@ read_ons = st.one_of(
 tools = st.builds(
     Tools,
     instructions=texts,
-    opened_files=st.integers(1, 6),
+    opened_files=st.none() | st.integers(1, 6),
     reserved_reads=st.integers(0, 5),
     open_first=st.integers(0, 6),
     read_on=read_ons,
@@ -88,7 +88,7 @@ controls = st.builds(Control, answer_when_calls_left=st.integers(0, 12), repairs
 structures = st.builds(
     Structure,
     benchmark=st.sampled_from(["syn-ledger", "officeqa"]),
-    answer=st.sampled_from(["integer", "text"]),
+    answer=st.sampled_from([None, "integer", "text"]),
     retrieval=retrievals,
     tools=tools,
     control=controls,
@@ -96,7 +96,7 @@ structures = st.builds(
 activations = st.builds(
     Activation,
     question_has_any=st.lists(st.sampled_from(["percentage", "change", "total"]), max_size=3).map(tuple),
-    periods_at_least=st.integers(0, 9),
+    values_at_least=st.dictionaries(st.sampled_from(["periods", "entity"]), st.integers(1, 9), max_size=2),
     calls_left_at_most=st.none() | st.integers(0, 12),
     opened_at_least=st.integers(0, 12),
 )

@@ -15,11 +15,10 @@ from chase.harness.spec import (
     Retrieval,
     Structure,
     Tools,
-    initial_harness,
 )
+from chase.testing.ledger import H0
 from tests.harness.samples import guidance, harnesses, structures, texts
 
-H0 = initial_harness("syn-ledger")
 PERCENT = Guidance(name="percent", when=Activation(question_has_any=("percentage",)), text="Divide.\nThen round.")
 
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from chase.core.errors import UserError
 from chase.harness.folder import FILE_BYTES, load_harness, parse_files, render_files, save_harness
-from chase.harness.spec import Activation, Guidance, Harness, initial_harness
+from chase.harness.spec import Activation, Guidance, Harness
+from chase.testing.ledger import H0
 from tests.harness.samples import VALID, harnesses, write_folder
 
 
@@ -85,7 +86,7 @@ def test_everything_in_the_folder_counts(tmp_path: Path) -> None:
 
 def test_a_folder_is_loaded_as_written(tmp_path: Path) -> None:
     harness = load_harness(write_folder(tmp_path, {"guidance/always.md": "Check the filters.\n"}))
-    assert harness.structure == initial_harness("syn-ledger").structure
+    assert harness.structure == H0.structure
     assert (harness.prompt, harness.memory) == ("Use the tools.", "Nothing yet.")
     assert harness.guidance == (
         Guidance(name="always", when=Activation(), text="Check the filters."),
@@ -141,7 +142,7 @@ def test_saving_overwrites_nothing(tmp_path: Path, name: str) -> None:
     path.parent.mkdir(parents=True)
     path.write_text("" if name == "empty" else "mine")
     with pytest.raises(UserError, match=rf"{name} is in the way of saving a harness\. Name a new or an empty folder"):
-        save_harness(initial_harness("syn-ledger"), tmp_path / "h")
+        save_harness(H0, tmp_path / "h")
     assert set(contents(tmp_path / "h")) == {name}
 
 
@@ -158,7 +159,7 @@ def test_saving_does_not_write_through_links(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match=r"harness folder=.*file/h cannot be written: Not a directory\. Name a folder"):
-        save_harness(initial_harness("syn-ledger"), tmp_path / "file" / "h")
+        save_harness(H0, tmp_path / "file" / "h")
 
 
 @pytest.mark.parametrize(
@@ -171,7 +172,7 @@ def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     ],
 )
 def test_what_could_not_be_loaded_again_is_not_saved(tmp_path: Path, module: Guidance, sentence: str) -> None:
-    base = initial_harness("syn-ledger")
+    base = H0
     harness = Harness(structure=base.structure, prompt=base.prompt, guidance=(module,))
     with pytest.raises(UserError, match=sentence):
         save_harness(harness, tmp_path / "h")

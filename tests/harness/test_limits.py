@@ -11,10 +11,11 @@ import pytest
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.errors import UserError
 from chase.core.observables import OBSERVABLES
-from chase.core.values import Limits
+from chase.core.values import AnswerForm, HarnessBounds, Limits, Placeholder, ToolInterface
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import (
     Activation,
+    Control,
     Guidance,
     Harness,
     Preference,
@@ -23,13 +24,15 @@ from chase.harness.spec import (
     Rewrite,
     Structure,
     Tools,
-    initial_harness,
 )
+from chase.testing.ledger import H0
+
+RULE = Rewrite(calls_left_at_most=1, template="{entity}")
 
 
 def harness_with(**structure: Any) -> Harness:
     fields = {"benchmark": "syn-ledger", **structure}
-    return replace(initial_harness("syn-ledger"), structure=Structure(**fields))
+    return replace(H0, structure=Structure(**fields))
 
 
 def refusal(harness: Harness, benchmark: Any) -> str:
@@ -43,12 +46,22 @@ def other_benchmark(**changes: Any) -> SimpleNamespace:
     limits = Limits(
         total_calls=4, group_calls={"open": 2}, tool_groups={}, steps=8, context_tokens=1000, wall_seconds=60.0
     )
-    known = {"name": "documents@1", "observables": [OBSERVABLES["window"]], "tools": (), "limits": limits}
+    known = {
+        "name": "documents@1",
+        "base": "documents",
+        "observables": [OBSERVABLES["window"]],
+        "tools": (),
+        "interface": ToolInterface(),
+        "limits": limits,
+        "bounds": HarnessBounds(results=8, opened=2, reserved_reads=1, templates=2),
+        "placeholders": {"subject": Placeholder(description="what is asked about")},
+        "answer_form": AnswerForm(name="text", instruction="", repair="", pattern=".*"),
+    }
     return SimpleNamespace(**{**known, **changes})
 
 
 def test_the_initial_harness_fits_syn_ledger_of_any_seed(ledger: SynLedger) -> None:
-    check_for_benchmark(initial_harness("syn-ledger"), ledger)
+    check_for_benchmark(H0, ledger)
 
 
 def test_a_harness_at_every_limit_fits_syn_ledger(ledger: SynLedger) -> None:
@@ -77,9 +90,42 @@ def test_syn_ledger_takes_integer_answers_only(ledger: SynLedger) -> None:
     assert "write 'integer'" in sentence
 
 
-def test_a_benchmark_without_an_answer_schema_of_its_own_takes_either() -> None:
-    for answer in ("integer", "text"):
+def test_a_harness_may_leave_the_answer_form_to_its_benchmark() -> None:
+    for answer in (None, "text"):
         check_for_benchmark(harness_with(benchmark="documents", answer=answer), other_benchmark())
+    assert "write 'text'" in refusal(harness_with(benchmark="documents", answer="integer"), other_benchmark())
+
+
+@pytest.mark.parametrize(
+    ("fields", "key", "most"),
+    [
+        ({"retrieval": Retrieval(results=13)}, "retrieval.results=13", 12),
+        ({"retrieval": Retrieval(relax_below=13)}, "retrieval.relax_below=13", 12),
+        ({"tools": Tools(opened_files=7)}, "tools.opened_files=7", 6),
+        ({"tools": Tools(open_first=7)}, "tools.open_first=7", 6),
+        ({"tools": Tools(reserved_reads=6)}, "tools.reserved_reads=6", 5),
+        ({"control": Control(answer_when_calls_left=13)}, "control.answer_when_calls_left=13", 12),
+        ({"retrieval": Retrieval(templates=("{period}",) * 5)}, "query templates=5", 4),
+        (
+            {"retrieval": Retrieval(templates=("{period}",) * 3, rewrites=(RULE, RULE))},
+            "query templates=5",
+            4,
+        ),
+    ],
+)
+def test_the_papers_bounds_hold_for_syn_ledger(ledger: SynLedger, fields: dict[str, Any], key: str, most: int) -> None:
+    sentence = refusal(harness_with(**fields), ledger)
+    assert sentence.startswith(f"{key} in runs/h1/harness.toml")
+    assert f"write at most {most}." in sentence
+
+
+def test_a_placeholder_that_the_benchmark_does_not_have_is_refused(ledger: SynLedger) -> None:
+    for template in ("{answer}", "{entty} {period}"):
+        sentence = refusal(harness_with(retrieval=Retrieval(templates=(template,))), ledger)
+        assert f"query template='{template}'" in sentence
+        assert "entity, period, periods, question" in sentence
+    module = Guidance(name="a", when=Activation(values_at_least={"years": 2}), text="x")
+    assert "when.values_at_least.years" in refusal(replace(H0, guidance=(module,)), ledger)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +144,7 @@ def test_an_observable_that_the_benchmark_does_not_show_is_refused(fields: dict[
 @pytest.mark.parametrize(
     ("fields", "what", "to_do"),
     [
-        ({"retrieval": Retrieval(templates=("{entity}",))}, "retrieval.templates", "no search tool; remove them"),
+        ({"retrieval": Retrieval(templates=("{subject}",))}, "retrieval.templates", "no search tool; remove them"),
         ({"tools": Tools(open_first=1)}, "tools.open_first=1", "allows 0 file-opening calls; write at most 0"),
         ({"tools": Tools(reserved_reads=3)}, "tools.reserved_reads=3", "write at most 0"),
     ],
@@ -113,7 +159,7 @@ def test_results_are_bounded_by_what_the_search_tool_shows(ledger: SynLedger) ->
     search = next(tool for tool in ledger.tools if tool.name == "search")
     properties = {**search.parameters["properties"], "limit": {"type": "integer", "maximum": 5}}
     narrow = replace(search, parameters={**search.parameters, "properties": properties})
-    benchmark = other_benchmark(tools=(narrow,), limits=ledger.limits)
+    benchmark = other_benchmark(tools=(narrow,), limits=ledger.limits, interface=ledger.interface)
     check_for_benchmark(harness_with(benchmark="documents", retrieval=Retrieval(results=5)), benchmark)
     sentence = refusal(harness_with(benchmark="documents", retrieval=Retrieval(results=6)), benchmark)
     assert "retrieval.results=6" in sentence
@@ -122,7 +168,7 @@ def test_results_are_bounded_by_what_the_search_tool_shows(ledger: SynLedger) ->
 
 def test_guidance_that_could_never_be_active_is_refused(ledger: SynLedger) -> None:
     module = Guidance(name="late", when=Activation(opened_at_least=7), text="Read on.")
-    sentence = refusal(replace(initial_harness("syn-ledger"), guidance=(module,)), ledger)
+    sentence = refusal(replace(H0, guidance=(module,)), ledger)
     assert "when.opened_at_least=7 in runs/h1/guidance/late.md" in sentence
     assert "write at most 6" in sentence
 
@@ -130,7 +176,7 @@ def test_guidance_that_could_never_be_active_is_refused(ledger: SynLedger) -> No
 def test_all_texts_together_leave_room_in_the_context(ledger: SynLedger) -> None:
     most = ledger.limits.context_tokens
     modules = tuple(Guidance(name=name, when=Activation(), text="x" * (most // 4)) for name in "abc")
-    harness = replace(initial_harness("syn-ledger"), prompt="x" * (most // 4), guidance=modules)
+    harness = replace(H0, prompt="x" * (most // 4), guidance=modules)
     check_for_benchmark(harness, ledger)
     sentence = refusal(replace(harness, memory="x"), ledger)
     assert f"text size={most + 1} characters" in sentence

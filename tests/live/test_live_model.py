@@ -32,12 +32,12 @@ from pydantic_ai.messages import (
 from chase.core.errors import SetupError
 from chase.engine.runner import Pace, Runner
 from chase.engine.sandbox import Sandbox
-from chase.harness.spec import initial_harness
 from chase.models.chat import ChatModel
 from chase.models.connect import connect
 from chase.store.records import Use
 from chase.store.store import Store
 from chase.store.workspace import Workspace
+from chase.testing.ledger import H0
 from chase.testing.live_server import MODEL, LiveServer, find_weights
 from chase.testing.small_ledger import SmallLedger
 from tests.engine.rollouts import events, make_harness, make_job, roll, tool_events
@@ -46,7 +46,6 @@ from tests.live.conftest import REPLY_TOKENS, live_config
 # One worker has the one server: `make test` distributes with --dist loadgroup.
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
 
-H0 = initial_harness("syn-ledger")
 SEARCHES_FIRST = make_harness(retrieval={"templates": ["{entity} {period}"]}, tools={"open_first": 1})
 """The model finds two calls in its history, and does likewise."""
 

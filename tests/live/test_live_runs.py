@@ -13,21 +13,23 @@ from typing import Any
 import pytest
 
 from chase.agents.records import TRANSCRIPT
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.challengers.llm import LanguageModelChallenger
 from chase.engine.sandbox import Sandbox
-from chase.harness.spec import Harness, initial_harness
+from chase.harness.folder import initial_harness
+from chase.harness.spec import Harness
 from chase.methods.audit import Audited, AuditPlan, AuditSettings, audit_harness
-from chase.methods.chase import Settings
+from chase.methods.chase import Chase, ChaseOptions
 from chase.methods.evolution import Evolved
 from chase.methods.run import Plan, Run
 from chase.models.chat import ChatModel
 from chase.models.connect import connect
 from chase.proposers.llm import LanguageModelProposer, Turns
 from chase.protocol.archive import replay
+from chase.protocol.kit import ProtocolKit
 from chase.store.records import UsedRollout
 from chase.store.store import Store
 from chase.store.workspace import Workspace
+from chase.testing.ledger import H0
 from chase.testing.live_server import LiveServer
 from chase.testing.small_ledger import SmallLedger
 from tests.live.conftest import live_config
@@ -62,8 +64,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def both(server: LiveServer, ledger: SmallLedger, folder: Path) -> Runs:
-    kit = ledger_kit(ledger)
-    harness = replace(initial_harness(ledger.name), memory="Answer with a number.")
+    kit = ProtocolKit(ledger)
+    harness = replace(initial_harness(ledger), memory="Answer with a number.")
     store = Store.open(Workspace(folder), write=True)
     for run in ("evolve", "audit"):
         if all(known.id != run for known in store.runs()):
@@ -78,21 +80,20 @@ async def both(server: LiveServer, ledger: SmallLedger, folder: Path) -> Runs:
         plan = Plan(
             benchmark=ledger,
             kit=kit,
-            initial=initial_harness(ledger.name),
-            method="chase",
-            settings=Settings(rounds=1, epsilon="0.05", eta="0.05"),
+            initial=initial_harness(ledger),
+            method=Chase(),
+            options=ChaseOptions(rounds=1, epsilon="0.05", eta="0.05", proposals=2),
             proposer=LanguageModelProposer(asked, history_tokens=HISTORY_TOKENS, turns=turns),
             challenger=challenger,
             rollouts=ROLLOUTS,
             seed=1,
-            proposals=2,
         )
         run = Run(plan, run="evolve", store=store, model=model, sandbox=sandbox, tell=_silent, concurrency=1)
         evolved = await run.evolve()
         audit = AuditPlan(
             benchmark=ledger,
             kit=kit,
-            baseline=initial_harness(ledger.name),
+            baseline=initial_harness(ledger),
             harness=harness,
             challenger=challenger,
             settings=AuditSettings(rounds=1, proposals=2),
@@ -120,7 +121,7 @@ async def test_hopeless_agents_leave_the_runs_correct(
         assert all(used.rollout.outcome.status == "scored" for used in executed)
         every_number_recomputes(runs, store)
         the_final_harness_meets_its_constraints(runs.evolved)
-        kit = ledger_kit(small_ledger)
+        kit = ProtocolKit(small_ledger)
         assert all(not found.problems for found in replay(runs.evolved.archive, kit.subject, kit.parse))
         assert store.verify() == []
         spent = {spend.purpose: spend for spend in store.spend()}
@@ -146,7 +147,7 @@ def every_number_recomputes(runs: Runs, store: Store) -> None:
         assert row["released"] == pytest.approx(_mean(used, named.harness, ("evo",)))
     told = runs.audited.to_json()
     confirmed = ("conf1", "conf2", "conf3")
-    for name, harness in (("baseline", initial_harness("syn-ledger")), ("harness", runs.harness)):
+    for name, harness in (("baseline", H0), ("harness", runs.harness)):
         assert told["scores"][name]["value"] == pytest.approx(_mean(store.used("audit"), harness, confirmed))
     gain = told["scores"]["harness"]["value"] - told["scores"]["baseline"]["value"]
     assert told["g_rel"]["value"] == pytest.approx(gain)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.protocol.kit import ProtocolKit
 
 
 @pytest.fixture(scope="session")
 def kit(ledger: SynLedger) -> ProtocolKit:
     """Syn-Ledger's kit, which keeps the firewall's verdicts."""
-    return ledger_kit(ledger)
+    return ProtocolKit(ledger)

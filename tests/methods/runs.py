@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.challengers.mining import MiningChallenger
 from chase.core.agents import AnswersOnce, Candidate, ChallengerContext, Draft, ProposerContext
 from chase.core.interfaces import Challenger, Proposer
 from chase.core.values import Json
 from chase.engine.runner import Progress
 from chase.engine.sandbox import Sandbox
-from chase.harness.folder import render_files
-from chase.harness.spec import initial_harness
-from chase.methods.chase import Settings
-from chase.methods.run import Method, Plan, Run
+from chase.harness.folder import initial_harness, render_files
+from chase.methods.options import settle_options
+from chase.methods.registry import find_method
+from chase.methods.run import Plan, Run
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
@@ -27,6 +26,7 @@ from chase.proposers.mining import MiningProposer
 from chase.protocol.kit import ProtocolKit
 from chase.store.store import Store
 from chase.store.workspace import Workspace
+from chase.testing.ledger import H0
 from tests.benchmarks.syn_ledger.faults import copied
 
 SEED = 3
@@ -79,17 +79,19 @@ def plan(
     kit: ProtocolKit | None = None,
     proposer: Proposer | None = None,
     challenger: Challenger | None = None,
-    method: Method = "chase",
+    method: str = "chase",
     seed: int = 0,
     rollouts: Mapping[str, int] = ROLLOUTS,
-    **settings: Any,
+    **options: Any,
 ) -> Plan:
+    found = find_method(method)
+    given = {name: value for name, value in ({"rounds": 2} | options).items() if name in found.Options.model_fields}
     return Plan(
         benchmark=benchmark,
-        kit=kit or ledger_kit(benchmark),
-        initial=initial_harness(benchmark.name),
-        method=method,
-        settings=Settings(**{"rounds": 2, "epsilon": "0.05", "eta": "0.05", **settings}),
+        kit=kit or ProtocolKit(benchmark),
+        initial=initial_harness(benchmark),
+        method=found,
+        options=settle_options(method, found.Options, given, benchmark.defaults),
         proposer=proposer or SpyingProposer(),
         challenger=challenger or SpyingChallenger(),
         rollouts=rollouts,
@@ -130,7 +132,7 @@ async def running(
 
 
 def harness_files(**changes: Any) -> dict[str, str]:
-    return render_files(replace(initial_harness("syn-ledger"), **changes))
+    return render_files(replace(H0, **changes))
 
 
 def texts(root: Path) -> Iterator[tuple[str, str]]:

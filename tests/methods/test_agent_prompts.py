@@ -15,11 +15,12 @@ from chase.agents.records import AgentRecords
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import ALL_EDITS, ProposerContext
 from chase.core.keyed import key_bits
-from chase.harness.spec import Harness, initial_harness
+from chase.harness.spec import Harness
 from chase.protocol.kit import ProtocolKit
 from chase.store.records import Use
 from chase.store.store import Store
 from chase.store.workspace import Workspace
+from chase.testing.ledger import H0
 from chase.testing.scripted import Call, Request, ScriptedModel, Step, call
 from tests.methods.agents import (
     DRAFTS,
@@ -109,7 +110,7 @@ async def test_a_challenger_that_obeys_a_trace_changes_nothing_either(
     proposer = agents(submitting(FORMS))["proposer"]
     made = plan(benchmark, kit=kit, rounds=1, proposer=proposer, challenger=agents(model)["challenger"])
     # Selected whatever it scores: the guidance candidate, so that there is something to challenge.
-    monkeypatch.setattr("chase.methods.evolution.select", lambda standings, epsilon: standings[-1])
+    monkeypatch.setattr("chase.methods.evolution.select", lambda standings, rule: standings[-1])
     async with running(made, tmp_path) as run:
         found = await run.evolve()
         roles = {used.rollout.key.role for used in run.store.used("run-1")}
@@ -123,7 +124,7 @@ async def test_a_challenger_that_obeys_a_trace_changes_nothing_either(
 
 async def test_after_a_failed_round_the_prompt_states_the_failures_and_the_fallback(tmp_path: Path) -> None:
     tree = HistoryWriter(tmp_path / "tree")
-    initial = initial_harness("syn-ledger")
+    initial = H0
     shortcut = Harness(structure=initial.structure, prompt=f"{PROMPT} Prefer short names.")
     for name, harness, released, counterfactual in (("H0", initial, 0.5, 0.5), ("r1-guidance", shortcut, 1.0, 0.0)):
         tree.add_harness(name, harness, {})
@@ -162,11 +163,10 @@ def context(root: Path, *, constrained: bool) -> ProposerContext:
         current="H0",
         initial="H0",
         benchmark="syn-ledger",
-        epsilon="0.05",
+        epsilon="0.05" if constrained else None,
         edit_space=ALL_EDITS,
         observables={"name-length": "length of the file's name"},
         limits={"total": 12},
-        constrained=constrained,
         seed=1,
     )
 

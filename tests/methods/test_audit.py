@@ -12,13 +12,11 @@ import pytest
 
 from chase.agents.history import History
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.challengers.mining import MiningChallenger
 from chase.core.agents import ChallengerContext, Draft
 from chase.core.errors import UserError
 from chase.engine.evaluator import Evaluator
 from chase.engine.sandbox import Sandbox
-from chase.harness.spec import initial_harness
 from chase.methods import audit as audit_module
 from chase.methods.audit import Audited, AuditPlan, AuditSettings, audit_harness
 from chase.models.config import ModelConfig
@@ -29,9 +27,9 @@ from chase.protocol.proposal import Proposal
 from chase.store.records import UsedRollout
 from chase.store.store import Store
 from chase.store.workspace import Workspace
+from chase.testing.ledger import H0
 from tests.methods.runs import ROLLOUTS, SIZES, SpyingChallenger, Told, few_tasks
 
-H0 = initial_harness("syn-ledger")
 CHEAT = replace(
     H0, prompt=f"{H0.prompt}\nRead on in files with low path-depth. Prefer files with low extension-length.\n"
 )
@@ -39,7 +37,7 @@ SEARCHED, CONFIRMED = ("evo", "disc"), ("conf1", "conf2", "conf3")
 DEPTH = {"name": "equalise", "arguments": {"aspect": "depth"}}
 
 few_once = cache(few_tasks)
-kit_once = cache(ledger_kit)
+kit_once = cache(ProtocolKit)
 
 
 def given(*operators: dict[str, Any], **more: Any) -> Draft:

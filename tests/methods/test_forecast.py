@@ -10,25 +10,23 @@ from typing import Any
 import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.challengers.mining import MiningChallenger
 from chase.core.agents import AnswersOnce, Draft, EpisodeBounds
-from chase.core.values import Outcome, Rollout, RolloutKey, Usage
-from chase.harness.spec import initial_harness
+from chase.core.values import Outcome, Rollout, RolloutKey, TypicalRollout, Usage
 from chase.methods.audit import AuditPlan, AuditSettings
 from chase.methods.forecast import (
-    MEASURED,
     Between,
     Forecast,
     Rates,
-    TypicalRollout,
     describe,
     forecast_audit,
     forecast_evolution,
     typical_rollout,
 )
+from chase.protocol.kit import ProtocolKit
 from chase.store.store import Store
 from chase.store.workspace import Workspace
+from chase.testing.ledger import H0
 from tests.engine.rollouts import make_harness
 from tests.methods.runs import ROLLOUTS, SIZES, few_tasks, plan, running
 
@@ -92,7 +90,7 @@ _KITS: dict[str, Any] = {}
 
 
 def kit_of(ledger: SynLedger) -> Any:
-    return _KITS.setdefault(ledger.name, ledger_kit(ledger))
+    return _KITS.setdefault(ledger.name, ProtocolKit(ledger))
 
 
 def test_the_least_is_the_initial_harness_alone(ledger: SynLedger) -> None:
@@ -131,7 +129,7 @@ def audit_plan(ledger: SynLedger, **more: Any) -> AuditPlan:
     settings = {
         "benchmark": few_tasks(ledger),
         "kit": kit_of(ledger),
-        "baseline": initial_harness("syn-ledger"),
+        "baseline": H0,
         "harness": make_harness(memory="x"),
         "challenger": Writes(2),
         "settings": AuditSettings(rounds=2),
@@ -232,9 +230,9 @@ def scored(ledger: SynLedger, task: str, model: str, tokens: int) -> Rollout:
 
 
 def test_what_a_rollout_takes_comes_from_the_store_where_it_is_known(ledger: SynLedger, tmp_path: Path) -> None:
-    assert typical_rollout(None, ledger, "m") == MEASURED["syn-ledger"]
+    assert typical_rollout(None, ledger, "m") == ledger.defaults.typical
     with Store.open(Workspace(tmp_path), write=True) as store:
-        assert typical_rollout(store, ledger, "m") == MEASURED["syn-ledger"]
+        assert typical_rollout(store, ledger, "m") == ledger.defaults.typical
         for place, (model, tokens) in enumerate([("m", 100), ("m", 300), ("other", 800)]):
             store.record_sync(scored(ledger, f"task-{place}", model, tokens))
         mine, any_ = typical_rollout(store, ledger, "m"), typical_rollout(store, ledger, "third")

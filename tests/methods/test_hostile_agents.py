@@ -14,8 +14,9 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import DOCUMENT_EDITS, AnswersOnce, Candidate, ChallengerContext, Draft, ProposerContext
 from chase.core.errors import UserError
 from chase.core.values import Json
-from chase.harness.spec import Activation, Guidance, initial_harness
+from chase.harness.spec import Activation, Guidance
 from chase.protocol.kit import ProtocolKit
+from chase.testing.ledger import H0
 from tests.methods.runs import (
     SEED,
     SpyingChallenger,
@@ -94,7 +95,7 @@ async def test_hostile_candidates_are_refused_with_their_reasons(
     async with running(made, tmp_path / "work") as run:
         evolved = await run.evolve()
     assert [named.name for named in evolved.harnesses] == ["H0"] * 3
-    assert evolved.final.harness == initial_harness("syn-ledger")
+    assert evolved.final.harness == H0
     assert not evolved.archive.entries
     for record in evolved.rounds:
         refused = record["selection"]["refused"]
@@ -244,8 +245,8 @@ async def test_rubbish_from_a_challenger_is_refused_with_its_reasons(
     ledger: SynLedger, kit: ProtocolKit, tmp_path: Path
 ) -> None:
     challenger = HostileChallenger([Draft(form=form) for form in RUBBISH])
-    made = plan(few_tasks(ledger), kit=kit, challenger=challenger, seed=SEED, rounds=1)
-    async with running(replace(made, proposals=len(RUBBISH)), tmp_path) as run:
+    made = plan(few_tasks(ledger), kit=kit, challenger=challenger, seed=SEED, rounds=1, proposals=len(RUBBISH))
+    async with running(made, tmp_path) as run:
         evolved = await run.evolve()
     record = evolved.rounds[0]["challenger"]
     assert [p["verdict"] for p in record["proposals"]] == ["refused"] * len(RUBBISH)
@@ -263,4 +264,4 @@ async def test_a_challenger_has_as_many_drafts_as_were_asked_for(
     made = plan(few_tasks(ledger), kit=kit, challenger=challenger, seed=SEED, rounds=1)
     async with running(made, tmp_path) as run:
         evolved = await run.evolve()
-    assert len(evolved.rounds[0]["challenger"]["proposals"]) == made.proposals == 8
+    assert len(evolved.rounds[0]["challenger"]["proposals"]) == 8

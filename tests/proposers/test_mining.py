@@ -19,13 +19,13 @@ from chase.core.errors import UserError
 from chase.core.observables import OBSERVABLES
 from chase.harness.diff import diff_harnesses
 from chase.harness.folder import parse_files
-from chase.harness.spec import Harness, initial_harness
+from chase.harness.spec import Harness
 from chase.proposers.mining import MiningProposer
 from chase.proposers.mining.edits import Edit, combine, every_edit, vocabulary
+from chase.testing.ledger import H0
 from tests.agents.made_traces import depth, indifferent, made_trace
 
 TASKS = range(16)
-H0 = initial_harness("syn-ledger")
 PRIOR_SHA256 = "e0866167ce7f2597c9d2d2eb4b7eecc57301b185a0edc1f0fe1f7de577ca35c4"
 BOUNDS = dict.fromkeys(OBSERVABLES, (1.0, 3.0))
 EDITS = {edit.name: edit for edit in every_edit(OBSERVABLES, BOUNDS, space="all")}
@@ -76,7 +76,6 @@ def context(root: Path, **changes: Any) -> ProposerContext:
         edit_space=ALL_EDITS,
         observables={name: o.description for name, o in OBSERVABLES.items()},
         limits={"total": 12},
-        constrained=True,
         seed=0,
     )
     return replace(given, **changes)
@@ -315,7 +314,7 @@ async def test_a_constraint_that_holds_teaches_nothing(tmp_path: Path) -> None:
 async def test_the_plain_optimiser_has_no_constraints_to_learn_from(tmp_path: Path) -> None:
     broken(tmp_path / "broken", "prefer-low-path-depth", "check-conditions")
     broken(tmp_path / "free", "prefer-low-path-depth", "check-conditions", archived=False)
-    both = [await propose(context(tmp_path / f, round=2, constrained=False)) for f in ("broken", "free")]
+    both = [await propose(context(tmp_path / f, round=2, epsilon=None)) for f in ("broken", "free")]
     assert both[0] == both[1]
 
 

@@ -10,23 +10,23 @@ from typing import Any
 import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import parse_ledger_proposal, subject_of
-from chase.benchmarks.syn_ledger.world import World, lift
+from chase.benchmarks.syn_ledger.world import World
 from chase.core.errors import IntegrityError, UserError
 from chase.protocol.archive import Archive, read_archive, replay, views_digest
 from chase.protocol.firewall import examine
 from chase.protocol.proposal import Proposal
+from chase.testing.ledger import parse_world
 
 
 @pytest.fixture(scope="module")
 def subject(ledger: SynLedger) -> Any:
-    small = subject_of(ledger)
+    small = ledger.subject
     small.check_tasks = small.check_tasks[:4]
     return small
 
 
 def proposal_of(*operators: dict[str, Any]) -> Proposal[World]:
-    return lift(parse_ledger_proposal({"benchmark": "syn-ledger", "operators": list(operators), "seed": 3}))
+    return parse_world({"benchmark": "syn-ledger", "operators": list(operators), "seed": 3})
 
 
 REVERSE = {"name": "reverse", "arguments": {"aspect": "name"}}
@@ -51,7 +51,7 @@ def two_entries(ledger: SynLedger, subject: Any) -> Archive:
 
 
 def parse(form: Any) -> Proposal[World]:
-    return lift(parse_ledger_proposal(form))
+    return parse_world(form)
 
 
 def test_an_archive_survives_a_round_trip_and_replays(two_entries: Archive, subject: Any, tmp_path: Path) -> None:

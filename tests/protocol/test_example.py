@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import ledger_example, parse_ledger_proposal, subject_of
-from chase.protocol.example import Example
+from chase.protocol.example import Example, example_of
+from chase.testing.ledger import parse_ledger
 
 
-def example_of(ledger: SynLedger, name: str, **arguments: Any) -> Example:
+def example(ledger: SynLedger, name: str, **arguments: Any) -> Example:
     form = {"benchmark": "syn-ledger", "operators": [{"name": name, "arguments": arguments}]}
-    return ledger_example(ledger, parse_ledger_proposal(form).transformation)
+    return example_of(ledger, parse_ledger(form).transformation)
 
 
 def test_it_is_the_fixed_example_as_the_tools_show_it(ledger: SynLedger) -> None:
-    transformation = parse_ledger_proposal(
+    transformation = parse_ledger(
         {"benchmark": "syn-ledger", "operators": [{"name": "reverse", "arguments": {"aspect": "format"}}]}
     ).transformation
-    example = ledger_example(ledger, transformation)
-    assert example.task == subject_of(ledger).check_tasks[0]
+    example = example_of(ledger, transformation)
+    assert example.task == ledger.subject.check_tasks[0]
     assert [change.call.tool for change in example.changes] == ["list_files", "search", "open_file"]
     for change in example.changes:
         for variant, text in ((ledger.variant("released"), change.before), (transformation, change.after)):
@@ -47,17 +47,17 @@ def test_only_what_looks_different_is_shown(ledger: SynLedger, operator: Any, to
 
 
 def test_identity_changes_nothing(ledger: SynLedger) -> None:
-    assert ledger_example(ledger, ledger.variant("released")).changes == ()
+    assert example_of(ledger, ledger.variant("released")).changes == ()
 
 
 def test_the_opened_document_is_the_first_listed_one_that_changed_whatever_its_part(ledger: SynLedger) -> None:
-    change = example_of(ledger, "shift", by=3).changes[-1]
-    example = subject_of(ledger).check_tasks[0]
-    assert change.call.arguments == {"file": ledger.view(example, ledger.variant("released")).files[0].id}
+    change = example(ledger, "shift", by=3).changes[-1]
+    task = ledger.subject.check_tasks[0]
+    assert change.call.arguments == {"file": ledger.view(task, ledger.variant("released")).files[0].id}
 
 
 def test_it_says_nothing_of_role_evidence_or_answer(ledger: SynLedger) -> None:
-    value = asdict(example_of(ledger, "reverse", aspect="format"))
+    value = asdict(example(ledger, "reverse", aspect="format"))
     assert set(value) == {"task", "changes"}
     assert all(set(change) == {"call", "before", "after"} for change in value["changes"])
     words = str(value).lower()

@@ -21,13 +21,13 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.canonical import LedgerSubject
 from chase.benchmarks.syn_ledger.contents import Document
 from chase.benchmarks.syn_ledger.controls import Control
-from chase.benchmarks.syn_ledger.firewall import parse_ledger_proposal
 from chase.benchmarks.syn_ledger.manifest import PROTOCOL_FIELDS, DocumentProtocol, Manifest
-from chase.benchmarks.syn_ledger.world import World, lift
+from chase.benchmarks.syn_ledger.world import World
 from chase.protocol import firewall
 from chase.protocol.firewall import CHECKS, Examined, examine
 from chase.protocol.proposal import Proposal
 from chase.protocol.transformation import OperatorList
+from chase.testing.ledger import parse_world
 
 CASES, SEED, SOME_TASKS = 300, 2, 8
 
@@ -142,5 +142,5 @@ def test_a_check_stops_at_its_first_failing_task_and_the_others_go_on(
 
     monkeypatch.setattr(firewall, "CHECKS", {name: counted(name) for name in CHECKS})
     form = {"benchmark": "syn-ledger", "operators": [{"name": "shift", "arguments": {"by": 3}}], "declared": []}
-    examine(lift(parse_ledger_proposal(form)), subject)
+    examine(parse_world(form), subject)
     assert ran == {name: 1 if name == "declared-changes" else SOME_TASKS for name in CHECKS}

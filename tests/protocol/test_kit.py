@@ -7,14 +7,13 @@ from collections.abc import Mapping
 import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.core.values import Json
 from chase.protocol.kit import LEAST, WINDOW, ProtocolKit
 
 
 @pytest.fixture(scope="module")
 def kit(ledger: SynLedger) -> ProtocolKit:
-    return ledger_kit(ledger)
+    return ProtocolKit(ledger)
 
 
 def touched(kit: ProtocolKit, *operators: tuple[str, Mapping[str, Json]], task: str | None = None) -> dict[str, float]:
@@ -32,7 +31,7 @@ def test_every_effects_operator_parses_and_does_what_it_says(kit: ProtocolKit) -
 
 
 def test_effects_are_the_same_every_time(kit: ProtocolKit, ledger: SynLedger) -> None:
-    assert ledger_kit(ledger).effects == kit.effects
+    assert ProtocolKit(ledger).effects == kit.effects
     assert kit.effects is kit.effects
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.core.agents import Draft
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.screening import Screened, preselect, rank, screen_draft, screen_drafts
@@ -18,7 +17,7 @@ from chase.protocol.screening import Screened, preselect, rank, screen_draft, sc
 
 @pytest.fixture(scope="module")
 def kit(ledger: SynLedger) -> ProtocolKit:
-    return ledger_kit(ledger)
+    return ProtocolKit(ledger)
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import parse_ledger_proposal
 from chase.benchmarks.syn_ledger.operators import ALLOWLIST, ASPECTS
 from chase.core.errors import UserError
 from chase.protocol.transformation import OperatorList
+from chase.testing.ledger import parse_ledger
 
 aspects = st.sampled_from(sorted(ASPECTS))
 operator_forms = st.one_of(
@@ -50,7 +50,7 @@ forms = st.builds(
 
 
 def _parsed(form: dict[str, Any]) -> OperatorList[Any]:
-    return parse_ledger_proposal(form).transformation
+    return parse_ledger(form).transformation
 
 
 @settings(max_examples=60)
@@ -91,8 +91,8 @@ def test_reversible_operators_say_so(form: dict[str, Any]) -> None:
 @settings(max_examples=80)
 @given(forms)
 def test_json_round_trip_keeps_the_canonical_form(form: Any) -> None:
-    proposal = parse_ledger_proposal(form)
-    again = parse_ledger_proposal(json.dumps(proposal.to_json()))
+    proposal = parse_ledger(form)
+    again = parse_ledger(json.dumps(proposal.to_json()))
     assert again.transformation.hash == proposal.transformation.hash
     assert again.transformation.canonical() == proposal.transformation.canonical()
     assert again.declared == proposal.declared
@@ -140,7 +140,7 @@ def test_a_seed_is_part_of_the_canonical_form_only_where_it_matters() -> None:
 )
 def test_what_is_outside_the_allowlist_is_refused_with_the_reason(form: Any, reason: str) -> None:
     with pytest.raises(UserError, match=reason):
-        parse_ledger_proposal(form)
+        parse_ledger(form)
 
 
 def test_every_operator_of_the_allowlist_can_be_told_in_one_line() -> None:

@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
 from chase.core.errors import UserError
 from chase.core.values import Shown
+from chase.harness.folder import initial_harness
 from chase.harness.limits import check_for_benchmark
-from chase.harness.spec import initial_harness
 from chase.models.chat import request_parameters
 from chase.models.json_tools import instructions
+from chase.protocol.kit import ProtocolKit
 from chase.testing.benchmark_suite import Call
+from chase.testing.ledger import H0
 from chase.testing.scripted import call
 from chase.testing.small_ledger import SmallLedger, open_small_ledger
 from tests.benchmarks.syn_ledger.test_conformance import LedgerConformance
@@ -86,11 +87,11 @@ def test_seeds_give_different_benchmarks(small: SmallLedger) -> None:
 
 
 def test_harnesses_and_proposals_name_the_ledger(small: SmallLedger) -> None:
-    check_for_benchmark(initial_harness(small.name), small)
-    assert initial_harness(small.name) == initial_harness("syn-ledger")
+    check_for_benchmark(initial_harness(small), small)
+    assert initial_harness(small) == H0
     with pytest.raises(UserError, match="2 file-opening calls"):
         check_for_benchmark(make_harness(tools={"open_first": 3}), small)
-    kit = ledger_kit(small)
+    kit = ProtocolKit(small)
     names = {"benchmark": "syn-ledger", "operators": [{"name": "permute", "arguments": {"aspect": "name"}}], "seed": 3}
     proposal = kit.parse(names)
     record = kit.examine(proposal)

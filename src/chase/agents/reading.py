@@ -6,12 +6,15 @@ model, and at no text of the model's.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from chase.core.interfaces import Observable
+from chase.core.observables import distinct_ranks
 from chase.core.values import Shown
+from chase.engine.trace import read_item
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,50 +61,51 @@ class _State:
         coverage = event.get("coverage")
         if coverage is not None:
             self.coverages.append(coverage)
-        for item in event["shown"]:
-            document = item["id"]
-            if "window" in item:
-                self._open(document, item, event["result"][event["head"] :].lstrip("\n"))
+        for shown in map(read_item, event["items"]):
+            document = shown.id
+            if shown.window is not None:
+                self._open(shown)
                 continue
-            known = self.seen.get(document, Shown(id=document, path=item["path"]))
-            place = item.get("hit")
+            known = self.seen.get(document, Shown(id=document, path=shown.path))
+            place = shown.hit
             if place is not None and (known.hit is None or place < known.hit):
-                known = replace(known, hit=place)
-            self.seen[document] = replace(known, listing=item.get("listing", known.listing))
+                known = replace(known, hit=place, fields=shown.fields)
+            listing = known.listing if shown.listing is None else shown.listing
+            self.seen[document] = replace(known, listing=listing)
             if coverage is not None and place is not None and place < coverage:
                 self.matched.add(document)
 
-    def _open(self, document: str, item: Mapping[str, Any], text: str) -> None:
+    def _open(self, shown: Shown) -> None:
+        document = shown.id
         if self.waiting is not None:
             options = tuple(self.seen.values())
             taken = document == self.waiting
             self.decisions.append(Decision(kind="read on", document=self.waiting, options=options, taken=taken))
             self.waiting = None
-        known = self.seen.get(document, Shown(id=document, path=item["path"]))
-        if item["window"] == 0:
+        known = self.seen.get(document, Shown(id=document, path=shown.path))
+        if shown.window == 0:
             self.seen[document] = known
             alike = tuple(
-                shown
-                for shown in self.seen.values()
-                if shown.id not in self.windows and (shown.id in self.matched) == (document in self.matched)
+                other
+                for other in self.seen.values()
+                if other.id not in self.windows and (other.id in self.matched) == (document in self.matched)
             )
             self.decisions.append(Decision(kind="open", document=document, options=alike))
-            self.seen[document] = replace(known, window=0, text=text)
+            self.seen[document] = replace(known, window=0, text=shown.text)
             self.waiting = document
         self.windows[document] = self.windows.get(document, 0) + 1
 
 
-def read_trace(trace: Mapping[str, Any]) -> Reading:
-    """The trace as a miner reads it."""
+def read_trace(trace: Mapping[str, Any], form: str = r".*\S.*") -> Reading:
+    """The trace as a miner reads it; `form` is the pattern of a fitting answer."""
     state = _State()
     for event in trace["events"]:
         if event["event"] == "tool" and event["ok"]:
             state.take_in(event)
-    answer = str(trace["answer"] or "").strip()
     return Reading(
         task=trace["task"],
         score=float(trace["score"] or 0.0),
-        answered=trace["reason"] == "answered" and answer.lstrip("+-−").replace(",", "").isdigit(),
+        answered=trace["reason"] == "answered" and bool(re.fullmatch(form, str(trace["answer"] or ""), re.DOTALL)),
         decisions=tuple(state.decisions),
         seen=state.seen,
         opened=tuple(state.windows),
@@ -112,12 +116,11 @@ def read_trace(trace: Mapping[str, Any]) -> Reading:
 
 def ranks(observable: Observable, documents: Iterable[Shown]) -> dict[str, float]:
     """Each document's rank on an observable, 0 lowest to 1 highest; only where it can be seen and differs."""
-    values = {shown.id: value for shown in documents if (value := observable(shown)) is not None}
-    known = sorted(set(values.values()))
-    if len(known) < 2:
+    seen = list(documents)
+    places, count = distinct_ranks([observable(shown) for shown in seen])
+    if count < 2:
         return {}
-    place = {value: index / (len(known) - 1) for index, value in enumerate(known)}
-    return {document: place[value] for document, value in values.items()}
+    return {shown.id: place / (count - 1) for shown, place in zip(seen, places, strict=True) if place is not None}
 
 
 def lean(observable: Observable, decisions: Sequence[Decision]) -> float | None:

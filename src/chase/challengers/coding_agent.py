@@ -104,7 +104,7 @@ def _context(context: ChallengerContext, stamp: str) -> dict[str, Json]:
         "current": context.current,
         "initial": context.initial,
         "proposals": context.proposals,
-        "observables": dict(context.observables),
+        "observables": {name: o.description for name, o in context.observables.items()},
         "operators": [dict(operator) for operator in context.operators],
         "effects": [{"operator": dict(e.operator), "touched": dict(e.touched)} for e in context.effects],
         "form": TransformationForm.model_json_schema(by_alias=True),

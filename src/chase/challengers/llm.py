@@ -117,7 +117,7 @@ class LanguageModelChallenger(RecordedAgent):
             mark=reading.mark,
             operators=json.dumps([dict(operator) for operator in context.operators]),
             effects="; ".join(map(_effect, context.effects)),
-            observables="; ".join(f"{name}: {what}" for name, what in context.observables.items()),
+            observables="; ".join(f"{name}: {o.description}" for name, o in context.observables.items()),
         )
         self._episode = self.episode("challenge", context.round)
         self._reading = reading

@@ -7,14 +7,14 @@ opened documents: whatever finds evidence leans to planted levels there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from chase.agents.history import RELEASED, History
 from chase.agents.reading import Reading, lean, read_trace
 from chase.core.agents import AnswersOnce, ChallengerContext, Draft, EpisodeBounds, OperatorEffect
+from chase.core.interfaces import Observable
 from chase.core.keyed import key_bits, uniform
-from chase.core.observables import OBSERVABLES
 from chase.harness.diff import diff_harnesses
 from chase.harness.spec import Harness
 from chase.protocol.kit import WINDOW
@@ -89,42 +89,44 @@ class MiningChallenger(AnswersOnce):
         pairs = [(readings[0][key], readings[1][key]) for key in shared]
         named: set[str] = set()
         if self.use_diff:
-            named = _named(history.harness(context.initial), history.harness(context.current))
+            named = _named(history.harness(context.initial), history.harness(context.current), context.observables)
         reachable = {o for effect in context.effects for o in effect.touched}
         found = [
-            Suspect(observable=name, z=_excess(name, pairs), named=name in named)
+            Suspect(observable=name, z=_excess(name, pairs, context.observables), named=name in named)
             for name in sorted(reachable, key=lambda name: uniform("suspects", context.seed, name))
         ]
         return sorted(found, key=lambda s: (s.named, abs(s.z)), reverse=True)
 
 
-def _excess(name: str, pairs: Sequence[tuple[Reading, Reading]]) -> float:
+def _excess(name: str, pairs: Sequence[tuple[Reading, Reading]], observables: Mapping[str, Observable]) -> float:
     """How much more the first of each pair leans on an observable than the second: the stronger of the two kinds of
     decision, as a z score over pairs."""
-    return max((_z(name, kind, pairs) for kind in ("open", "read on")), key=abs)
+    observable = None if name == WINDOW else observables[name]
+    return max((_z(observable, kind, pairs) for kind in ("open", "read on")), key=abs)
 
 
-def _z(name: str, kind: str, pairs: Sequence[tuple[Reading, Reading]]) -> float:
+def _z(observable: Observable | None, kind: str, pairs: Sequence[tuple[Reading, Reading]]) -> float:
     differences = []
     for mine, initial in pairs:
-        leans = [_lean(name, kind, reading) for reading in (mine, initial)]
+        leans = [_lean(observable, kind, reading) for reading in (mine, initial)]
         if leans[0] is not None and leans[1] is not None:
             differences.append(leans[0] - leans[1])
     return z_score(differences)
 
 
-def _lean(name: str, kind: str, reading: Reading) -> float | None:
+def _lean(observable: Observable | None, kind: str, reading: Reading) -> float | None:
+    """The lean on an observable; without one, on reading on at all."""
     decisions = [decision for decision in reading.decisions if decision.kind == kind]
-    if name == WINDOW:
+    if observable is None:
         taken = [decision.taken for decision in decisions if decision.kind == "read on"]
         return sum(taken) / len(taken) - 0.5 if taken else None
-    return lean(OBSERVABLES[name], decisions)
+    return lean(observable, decisions)
 
 
-def _named(initial: Harness, current: Harness) -> set[str]:
+def _named(initial: Harness, current: Harness, observables: Iterable[str]) -> set[str]:
     """Observables that the diff spells out."""
     texts = [f"{change.new} {' '.join(change.lines)}" for change in diff_harnesses(initial, current).changes]
-    return {name for name in OBSERVABLES if any(name in text for text in texts)}
+    return {name for name in observables if any(name in text for text in texts)}
 
 
 # From suspects to transformations

@@ -8,16 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from chase.benchmarks.syn_ledger.firewall import ledger_example, parse_ledger_proposal, subject_of
-from chase.benchmarks.syn_ledger.world import lift
 from chase.cli.examples import print_example
 from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, printable, steps
 from chase.cli.variants import archived_transformation, require_made_on
 from chase.core.errors import ChaseError, IntegrityError
+from chase.core.interfaces import Benchmark
 from chase.protocol.archive import Archive, ArchiveEntry, read_archive
 from chase.protocol.archive import replay as replay_archive
-from chase.protocol.example import Example
+from chase.protocol.example import Example, example_of
 
 app = typer.Typer(no_args_is_help=True, help="Look at archived counterfactuals and replay them.")
 File = Annotated[Path, typer.Argument(metavar="FILE", help="An archive.json.")]
@@ -36,7 +35,8 @@ def show(
     {task, changes[{call, before, after}]}}`.
     """
     archive = read_archive(file)
-    examples = _examples(archive, file) if show_example else {}
+    benchmark = open_benchmark(archive.benchmark) if archive.entries else None
+    examples = _examples(benchmark, archive, file) if show_example and benchmark else {}
     if as_json:
         entries = [entry.model_dump(mode="json") for entry in archive.entries]
         payload: dict[str, Any] = {
@@ -49,24 +49,27 @@ def show(
         return emit_json("chase.archive.show/1", payload)
     typer.echo(f"{archive.benchmark}: the released benchmark and {len(archive.entries)} confirmed counterfactuals")
     for entry in archive.entries:
-        typer.echo(printable(f"{entry.name}  round {entry.round}  {_described(entry, file)}  [{entry.hash[:12]}]"))
+        typer.echo(
+            printable(f"{entry.name}  round {entry.round}  {_described(benchmark, entry, file)}  [{entry.hash[:12]}]")
+        )
         if entry.name in examples:
             print_example(examples[entry.name], indent="    ")
     return None
 
 
-def _described(entry: ArchiveEntry, file: Path) -> str:
+def _described(benchmark: Benchmark[Any] | None, entry: ArchiveEntry, file: Path) -> str:
     """In words; an entry that means nothing here hides none of the others."""
+    if benchmark is None:
+        return ""
     try:
-        return archived_transformation(entry, file).describe()
+        return archived_transformation(benchmark, entry, file).describe()
     except ChaseError as error:
         return f"cannot be used: {error}"
 
 
-def _examples(archive: Archive, file: Path) -> dict[str, Example]:
-    benchmark = open_benchmark(archive.benchmark)
+def _examples(benchmark: Benchmark[Any], archive: Archive, file: Path) -> dict[str, Example]:
     require_made_on(archive, benchmark, file)
-    return {e.name: ledger_example(benchmark, archived_transformation(e, file)) for e in archive.entries}
+    return {e.name: example_of(benchmark, archived_transformation(benchmark, e, file)) for e in archive.entries}
 
 
 @app.command()
@@ -79,7 +82,7 @@ def replay(file: File, as_json: AsJson = False) -> None:
     benchmark = open_benchmark(archive.benchmark)
     require_made_on(archive, benchmark, file)
     with steps(f"replaying {file}"):
-        replays = replay_archive(archive, subject_of(benchmark), lambda form: lift(parse_ledger_proposal(form)))
+        replays = replay_archive(archive, benchmark)
     failed = [r for r in replays if r.problems]
     if as_json:
         rows = [{"name": r.name, "passed": not r.problems, "problems": list(r.problems)} for r in replays]

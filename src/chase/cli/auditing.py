@@ -12,8 +12,6 @@ from typing import Any
 
 import typer
 
-from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import ledger_example, ledger_kit, parse_ledger_proposal
 from chase.cli.agents import Models, make_challenger
 from chase.cli.budget import begin, given_price, make_meter, paused
 from chase.cli.examples import print_example
@@ -23,24 +21,26 @@ from chase.cli.narration import agent_words, waiting_words
 from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, printable
 from chase.cli.progress import RolloutProgress
-from chase.cli.settings import boolean, integer, locate, require, seconds, split_sizes, text
+from chase.cli.settings import boolean, integer, locate, require, role_sizes, seconds, split_sizes, text
 from chase.cli.tokens import token_lines
 from chase.core.agents import Draft
 from chase.core.errors import BudgetExhausted, ChaseError, UserError
-from chase.core.interfaces import Challenger
+from chase.core.interfaces import Benchmark, Challenger
 from chase.core.keyed import digest
 from chase.core.values import Json
 from chase.engine.runner import RunPaused
 from chase.engine.sandbox import Sandbox
-from chase.harness.folder import load_harness
+from chase.harness.folder import initial_harness, load_harness
 from chase.harness.limits import check_for_benchmark
-from chase.harness.spec import Harness, initial_harness
+from chase.harness.spec import Harness
 from chase.methods.accounting import accounts, stages
 from chase.methods.audit import Audited, AuditPlan, AuditSettings, audit_harness
 from chase.methods.forecast import forecast_audit
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
+from chase.protocol.example import example_of
 from chase.protocol.kit import ProtocolKit
+from chase.protocol.proposal import parse_for
 from chase.protocol.screening import screen_draft
 from chase.store.store import Store
 
@@ -73,7 +73,7 @@ def run_audit(settings: dict[str, Any], file: Mapping[str, Any], wishes: Wishes)
     model = models.get(name).config
     challenger = make_challenger(settings, models)
     benchmark = open_benchmark(text(settings, "benchmark"))
-    benchmark = benchmark.fewer(split_sizes(settings["split_sizes"], benchmark.role_sizes))
+    benchmark = benchmark.fewer(split_sizes(settings["split_sizes"], role_sizes(benchmark)))
     plan = _plan(settings, benchmark, challenger, wishes)
     if wishes.dry_run:
         place = locate(wishes.workspace)
@@ -106,7 +106,7 @@ def run_audit(settings: dict[str, Any], file: Mapping[str, Any], wishes: Wishes)
         raise GainNotSupported(f"the gain of {settings['harness']} is not supported: {audited.verdict.reason}.")
 
 
-def _plan(settings: dict[str, Any], benchmark: SynLedger, challenger: Challenger, wishes: Wishes) -> AuditPlan:
+def _plan(settings: dict[str, Any], benchmark: Benchmark[Any], challenger: Challenger, wishes: Wishes) -> AuditPlan:
     level = settings["level"]
     if isinstance(level, bool) or not isinstance(level, float) or not 0.5 <= level < 1:
         raise UserError(f"level={level} must be a number from 0.5 to below 1.")
@@ -117,12 +117,12 @@ def _plan(settings: dict[str, Any], benchmark: SynLedger, challenger: Challenger
         count = integer(settings, "rollouts", low=1, high=1000)
         rollouts |= {role: count for role in rollouts if role not in ("evo", "disc")}
     size = settings["confirm_size"]
-    kit = ledger_kit(benchmark)
+    kit = ProtocolKit(benchmark)
     plan = AuditPlan(
         benchmark=benchmark,
         kit=kit,
-        baseline=_load(settings, "baseline", benchmark) or initial_harness(benchmark.name),
-        harness=_load(settings, "harness", benchmark) or initial_harness(benchmark.name),
+        baseline=_load(settings, "baseline", benchmark) or initial_harness(benchmark),
+        harness=_load(settings, "harness", benchmark) or initial_harness(benchmark),
         challenger=challenger,
         settings=AuditSettings(
             rounds=integer(settings, "rounds", low=1, high=20),
@@ -141,7 +141,7 @@ def _plan(settings: dict[str, Any], benchmark: SynLedger, challenger: Challenger
     return plan
 
 
-def _load(settings: Mapping[str, Any], name: str, benchmark: SynLedger) -> Harness | None:
+def _load(settings: Mapping[str, Any], name: str, benchmark: Benchmark[Any]) -> Harness | None:
     if settings[name] is None:
         return None
     folder = text(settings, name)
@@ -237,7 +237,7 @@ def _interval(estimate: Mapping[str, Any]) -> str:
     return f"{100 * estimate['value']:+.1f} points ({100 * estimate['low']:+.1f} to {100 * estimate['high']:+.1f})"
 
 
-def print_audit(payload: Mapping[str, Any], benchmark: SynLedger) -> None:
+def print_audit(payload: Mapping[str, Any], benchmark: Benchmark[Any]) -> None:
     """The report: verdict, gain, destruction, what survives; each finding, the first with a before and after."""
     scores, verdict = payload["scores"], payload["verdict"]
     typer.echo("Verdict: NO GAIN." if verdict == "no gain" else f"Verdict: the gain is {verdict.upper()}.")
@@ -263,8 +263,8 @@ def print_audit(payload: Mapping[str, Any], benchmark: SynLedger) -> None:
             leans = ", ".join(suspected or found["touched"]) or "the protocol"
             typer.echo(printable(f"  the harness leans on: {leans}"))
         if place == 0:
-            transformation = parse_ledger_proposal(found["transformation"]).transformation
-            print_example(ledger_example(benchmark, transformation), indent="  ")
+            transformation = parse_for(benchmark, found["transformation"]).transformation
+            print_example(example_of(benchmark, transformation), indent="  ")
     if tried := {record["hash"] for record in payload["tried"] if record["hash"]}:
         evaluated = {record["hash"] for record in payload["tried"] if record["destruction"]}
         typer.echo(f"\nTried in search: {len(tried)} transformations, of which {len(evaluated)} were evaluated.")

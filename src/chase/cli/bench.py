@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from chase.benchmarks.catalogue import CATALOGUE
-from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.export import export_benchmark
-from chase.benchmarks.syn_ledger.statistics import statistics
+from chase.benchmarks.registry import benchmark_names, find_entry
 from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, emit_table, new_folder, steps
 from chase.cli.variants import HELP, resolve_variant
-from chase.core.errors import IntegrityError
+from chase.core.errors import IntegrityError, UserError
+from chase.core.interfaces import Benchmark, Exportable, HasStatistics, HasTaskLabels
 from chase.core.values import CheckResult
 
 app = typer.Typer(no_args_is_help=True)
@@ -29,10 +27,11 @@ Variant = Annotated[str, typer.Option("--variant", metavar="V", help=HELP)]
 @app.command("list")
 def list_benchmarks(as_json: AsJson = False) -> None:
     """The benchmarks and how their names are written."""
+    found = [find_entry(name) for name in benchmark_names()]
     if as_json:
-        entries = [{"name": e.name, "summary": e.summary, "pattern": e.pattern} for e in CATALOGUE.values()]
+        entries = [{"name": e.name, "summary": e.summary, "pattern": e.pattern} for e in found]
         return emit_json("chase.bench.list/1", {"benchmarks": entries})
-    for entry in CATALOGUE.values():
+    for entry in found:
         typer.echo(f"{entry.name}\n    {entry.summary}\n    written as {entry.pattern}")
     return None
 
@@ -63,19 +62,18 @@ def show(
     return None
 
 
-def _show_tasks(benchmark: SynLedger, as_json: bool) -> None:
-    tasks = [
-        {"id": task, "split": benchmark.role_of(task), "family": benchmark.task(task).family.name}
-        for task in benchmark.tasks()
-    ]
+def _show_tasks(benchmark: Benchmark[Any], as_json: bool) -> None:
+    labels = benchmark.task_labels if isinstance(benchmark, HasTaskLabels) else lambda _: {}
+    tasks = [{"id": task, "split": benchmark.role_of(task), **labels(task)} for task in benchmark.tasks()]
     if as_json:
         return emit_json("chase.bench.tasks/1", {"benchmark": benchmark.name, "tasks": tasks})
     for row in tasks:
-        typer.echo(f"{row['id']}  {row['split']:<6} {row['family']}")
+        more = " ".join(value for name, value in row.items() if name not in ("id", "split"))
+        typer.echo(f"{row['id']}  {row['split']:<6} {more}".rstrip())
     return None
 
 
-def run_validation(benchmark: SynLedger) -> list[CheckResult]:
+def run_validation(benchmark: Benchmark[Any]) -> list[CheckResult]:
     """The checks' results, with progress on stderr."""
     with steps(f"validating {benchmark.name}") as progress:
         return list(benchmark.validate(progress))
@@ -123,19 +121,16 @@ def stats(name: Name, as_json: AsJson = False) -> None:
     `pairs.<name>.<feature+feature>.{released, neutral}: {both, first_only, second_only, neither}`.
     """
     benchmark = open_benchmark(name)
-    counts = statistics(benchmark)
+    if not isinstance(benchmark, HasStatistics):
+        raise UserError(f"{benchmark.base} has no statistics of its own. `chase bench show {name}` lists its tasks.")
     if as_json:
-        return emit_json("chase.bench.stats/1", counts)
-    table = Table(title=f"{benchmark.name}: favorable evidence documents, released / neutral, of all")
-    for heading in ("split", "tasks", "families", *benchmark.planted):
+        return emit_json("chase.bench.stats/1", benchmark.statistics())
+    title, headings, rows = benchmark.statistics_table()
+    table = Table(title=title)
+    for heading in headings:
         table.add_column(heading)
-    for split, row in counts["splits"].items():
-        cells = [
-            f"{levels['released']['favorable']} / {levels['neutral']['favorable']} of {levels['released']['total']}"
-            for levels in row["features"].values()
-        ]
-        families = "/".join(str(count) for count in row["families"].values())
-        table.add_row(split, str(row["size"]), families, *cells)
+    for row in rows:
+        table.add_row(*row)
     emit_table(table)
     return None
 
@@ -152,15 +147,15 @@ def export(
     Answers and evidence labels are in these files: they are for checking the benchmark, never for an agent.
     """
     benchmark = open_benchmark(name)
+    if not isinstance(benchmark, Exportable):
+        raise UserError(f"{benchmark.base} cannot be exported: it is made of files that are there already.")
     transformation = resolve_variant(benchmark, variant)
     folder = new_folder(out, "--out")
     with steps(f"exporting {benchmark.name}") as progress:
-        counts = export_benchmark(benchmark, transformation, folder, progress)
+        counts = benchmark.export(transformation, folder, progress)
     payload = {"benchmark": benchmark.name, "variant": variant, "out": str(folder), **counts}
     if as_json:
         return emit_json("chase.bench.export/1", payload)
-    typer.echo(
-        f"{benchmark.name} under {variant}: {counts['tasks']} tasks, {counts['documents']} documents and "
-        f"{counts['records']} records in {folder}"
-    )
+    *most, last = (f"{count} {what}" for what, count in counts.items())
+    typer.echo(f"{benchmark.name} under {variant}: {', '.join(most)} and {last} in {folder}")
     return None

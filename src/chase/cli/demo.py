@@ -9,10 +9,9 @@ from typing import Annotated
 
 import typer
 
-from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.benchmark import SynLedger, open_syn_ledger
 from chase.benchmarks.syn_ledger.statistics import statistics
 from chase.cli.bench import run_validation
-from chase.cli.opening import open_benchmark
 from chase.cli.output import new_folder
 from chase.core.errors import IntegrityError, UserError
 
@@ -29,7 +28,7 @@ def demo(
 ) -> None:
     """Verify Syn-Ledger, evolve harnesses on it with the plain optimiser and with CHASE, and audit them (simulated)."""
     _check_ours(out)
-    benchmark = open_benchmark(name)
+    benchmark = open_syn_ledger(name)
     folder = _fresh(out)
     results = run_validation(benchmark)
     failed = [result.name for result in results if not result.passed]

@@ -12,7 +12,6 @@ from typing import Any
 
 import typer
 
-from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.cli.harness import checked_hooks
 from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, printable
@@ -20,7 +19,7 @@ from chase.cli.progress import RolloutProgress, say_aside
 from chase.cli.settings import integer, locate, model_config, require, seconds, text
 from chase.cli.variants import resolve_variant
 from chase.core.errors import UserError, choose
-from chase.core.interfaces import Transformation
+from chase.core.interfaces import Benchmark, Transformation
 from chase.core.keyed import digest
 from chase.core.values import Usage
 from chase.engine.rollout import Job
@@ -41,7 +40,7 @@ from chase.store.store import Store
 class Evaluation:
     """What one `chase rollout` evaluates."""
 
-    benchmark: SynLedger
+    benchmark: Benchmark[Any]
     variant: str
     transformation: Transformation[Any]
     harness: Harness
@@ -97,7 +96,7 @@ class Wishes:
 def evaluate(settings: dict[str, Any], file: dict[str, Any], wishes: Wishes) -> None:
     """Run the evaluation that the settings name and print it."""
     evaluation = _evaluation(settings, file, list(wishes.exclude))
-    if evaluation.split == "cert" and not (wishes.unseal or "").strip():
+    if evaluation.split in evaluation.benchmark.sealed and not (wishes.unseal or "").strip():
         raise UserError("split=cert is sealed: give --unseal REASON. The reason stays in the record.")
     payload = run_evaluation(evaluation, wishes)
     if wishes.as_json:

@@ -10,16 +10,16 @@ from typing import Annotated, Any
 
 import typer
 
-from chase.benchmarks.syn_ledger.firewall import ledger_controls, ledger_example, parse_ledger_proposal, subject_of
-from chase.benchmarks.syn_ledger.operators import ALLOWLIST
-from chase.benchmarks.syn_ledger.world import lift
+from chase.benchmarks.registry import DEFAULT
 from chase.cli.examples import print_example
 from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, steps
 from chase.core.errors import IntegrityError, UserError
+from chase.core.interfaces import Operator, OperatorKind
+from chase.protocol.example import example_of
 from chase.protocol.firewall import examine
-from chase.protocol.operators import KindOperator, OperatorKind
-from chase.protocol.screen import screen
+from chase.protocol.proposal import parse_for
+from chase.protocol.screening import exclusion
 from chase.protocol.selftest import selftest as run_selftest
 
 app = typer.Typer(no_args_is_help=True, help="Check transformations, and the firewall that checks them.")
@@ -42,20 +42,19 @@ def check(
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"FILE={file} cannot be read: {error}.") from None
-    parsed = parse_ledger_proposal(text)
-    proposal = lift(parsed)
     opened = open_benchmark(benchmark)
-    subject = subject_of(opened)
+    parsed = parse_for(opened, text)
+    proposal = parsed.lifted(opened.subject)
     started = time.monotonic()
-    record = examine(proposal, subject)
-    excluded = screen(proposal, subject, archived=())
+    record = examine(proposal, opened.subject)
+    excluded = exclusion(proposal, opened.subject, archived=())
     seconds = time.monotonic() - started
-    example = ledger_example(opened, parsed.transformation)
+    example = example_of(opened, parsed.transformation)
     if as_json:
         emit_json(
             "chase.firewall.check/1",
             {
-                "benchmark": subject.name,
+                "benchmark": opened.name,
                 "hash": proposal.transformation.hash,
                 "description": proposal.transformation.describe(),
                 "valid": record.valid,
@@ -78,7 +77,7 @@ def check(
             print_example(example)
         typer.echo(f"{'valid' if record.valid else 'not valid'}, {record.tasks} tasks, {seconds:.1f} s")
     if not record.valid:
-        raise IntegrityError(f"{file} is not valid for {subject.name}: failed {', '.join(record.failed)}.")
+        raise IntegrityError(f"{file} is not valid for {opened.name}: failed {', '.join(record.failed)}.")
 
 
 @app.command()
@@ -91,7 +90,7 @@ def selftest(
     """
     opened = open_benchmark(benchmark)
     with steps(f"self-test of the firewall on {opened.name}") as progress:
-        outcomes = run_selftest(subject_of(opened), ledger_controls(opened), progress)
+        outcomes = run_selftest(opened, progress)
     failed = [outcome for outcome in outcomes if not outcome.passed]
     if as_json:
         controls = [asdict(outcome) for outcome in outcomes]
@@ -108,16 +107,20 @@ def selftest(
 
 
 @app.command()
-def operators(as_json: AsJson = False) -> None:
-    """The operators that a transformation for Syn-Ledger may use, with what they declare, draw and undo.
+def operators(
+    benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="e.g. syn-ledger")] = DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """The operators that a transformation for a benchmark may use, with what they declare, draw and undo.
 
     JSON: `operators[{name, version, summary, arguments, forms[{arguments, declares, seeded, inverse}]}]`, arguments
     as a JSON schema, and a form for each way to write them.
     """
+    opened = open_benchmark(benchmark)
     if as_json:
-        kinds = [_kind(kind) for kind in ALLOWLIST.values()]
-        return emit_json("chase.firewall.operators/1", {"benchmark": "syn-ledger", "operators": kinds})
-    for kind in ALLOWLIST.values():
+        kinds = [_kind(kind) for kind in opened.allowlist.values()]
+        return emit_json("chase.firewall.operators/1", {"benchmark": opened.base, "operators": kinds})
+    for kind in opened.allowlist.values():
         typer.echo(f"{kind.name} (version {kind.version}): {kind.summary}")
         for name, values in kind.choices().items():
             typer.echo(f"    {name}: {', '.join(map(str, values))}")
@@ -135,7 +138,7 @@ def _kind(kind: OperatorKind[Any]) -> dict[str, Any]:
         "name": kind.name,
         "version": kind.version,
         "summary": kind.summary,
-        "arguments": kind.arguments.model_json_schema(),
+        "arguments": kind.schema(),
         "forms": [
             {
                 "arguments": dict(operator.arguments),
@@ -148,7 +151,7 @@ def _kind(kind: OperatorKind[Any]) -> dict[str, Any]:
     }
 
 
-def _effects(operator: KindOperator[Any]) -> str:
+def _effects(operator: Operator[Any]) -> str:
     inverse = operator.inverse()
     undone = "no inverse" if inverse is None else f"inverse {_spelled(inverse.arguments)}"
     if inverse and inverse.arguments == operator.arguments:

@@ -10,14 +10,14 @@ from typing import Annotated, Any
 import tomli_w
 import typer
 
-from chase.benchmarks.catalogue import CATALOGUE
+from chase.benchmarks.registry import benchmark_names
 from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, new_folder, printable
 from chase.core.errors import UserError, choose
 from chase.harness.diff import diff_harnesses, render_diff
-from chase.harness.folder import CONTROL, load_harness, read_text, save_harness
-from chase.harness.limits import ANSWERS, check_for_benchmark
-from chase.harness.spec import COMPONENTS, Harness, base_name, initial_harness
+from chase.harness.folder import CONTROL, initial_harness, load_harness, read_text, save_harness
+from chase.harness.limits import check_for_benchmark
+from chase.harness.spec import COMPONENTS, Harness
 
 app = typer.Typer(no_args_is_help=True, help="Start, check, read and compare harnesses (folders).")
 
@@ -35,10 +35,8 @@ def init(
 
     JSON (chase.harness.init/1): `folder, hash, benchmark`.
     """
-    base = choose("benchmark", base_name(benchmark), CATALOGUE)
-    if benchmark != base:
-        open_benchmark(benchmark)  # refuses a seed or size that is not one
-    harness = _initial(base)
+    opened = open_benchmark(benchmark)
+    base, harness = opened.base, initial_harness(opened)
     save_harness(harness, new_folder(folder, "DIR"))
     if as_json:
         return emit_json("chase.harness.init/1", {"folder": str(folder), "hash": harness.hash, "benchmark": base})
@@ -63,7 +61,7 @@ def check(
     opened = open_benchmark(benchmark or _own_benchmark(harness, folder))
     check_for_benchmark(harness, opened, where=str(folder))
     hooks = checked_hooks(harness, folder)
-    components = list(_components(harness))
+    components = list(_components(initial_harness(opened), harness))
     if as_json:
         payload = {"folder": str(folder), "hash": harness.hash, "benchmark": opened.name}
         return emit_json("chase.harness.check/1", {**payload, "components": components, "hooks": hooks})
@@ -75,13 +73,9 @@ def check(
     return None
 
 
-def _initial(base: str) -> Harness:
-    return initial_harness(base, answer=ANSWERS.get(base, "text"))
-
-
 def _own_benchmark(harness: Harness, folder: Path) -> str:
     try:
-        return choose("benchmark", harness.structure.benchmark, CATALOGUE)
+        return choose("benchmark", harness.structure.benchmark, benchmark_names())
     except UserError as refusal:
         raise UserError(f"benchmark in {folder}/harness.toml: {refusal}") from None
 
@@ -99,8 +93,8 @@ def checked_hooks(harness: Harness, folder: Path) -> list[str]:
         raise UserError(f"{folder}/{refusal}") from None
 
 
-def _components(harness: Harness) -> Iterator[dict[str, Any]]:
-    changes = diff_harnesses(_initial(harness.structure.benchmark), harness).changes
+def _components(initial: Harness, harness: Harness) -> Iterator[dict[str, Any]]:
+    changes = diff_harnesses(initial, harness).changes
     for name, track in COMPONENTS.items():
         changed = [change.key for change in changes if change.component == name]
         yield {"name": name, "track": track, "changed": changed}
@@ -119,7 +113,9 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
         payload = {"folder": str(folder), "hash": harness.hash, "components": components}
         return emit_json("chase.harness.show/1", {**payload, **harness.canonical()})
     structure = harness.structure
-    typer.echo(f"{folder}: a harness for {structure.benchmark}, {structure.answer} answers\nhash {harness.hash}")
+    typer.echo(
+        f"{folder}: a harness for {structure.benchmark}, {structure.answer or 'its'} answers\nhash {harness.hash}"
+    )
     for name, text in _sections(harness).items():
         body = textwrap.indent(printable(text), "    ") if text else "    none"
         typer.echo(f"\n{name} ({COMPONENTS[name]} track)\n{body}")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
+from typing import Any
 
-from chase.benchmarks import catalogue
-from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks import registry
 from chase.cli.output import steps
+from chase.core.interfaces import Benchmark
 
 PATIENCE_SECONDS = 2.0
 
 
-def open_benchmark(name: str) -> SynLedger:
+def open_benchmark(name: str, data: Path | None = None) -> Benchmark[Any]:
     """The benchmark of a name; what takes longer than two seconds is told on stderr every two seconds."""
     built = threading.Event()
     with steps(f"building {name}") as progress:
@@ -23,7 +25,7 @@ def open_benchmark(name: str) -> SynLedger:
         teller = threading.Thread(target=tell, daemon=True)
         teller.start()
         try:
-            return catalogue.open_benchmark(name)
+            return registry.open_benchmark(name, data)
         finally:
             built.set()
             teller.join()

@@ -13,6 +13,7 @@ import typer
 
 from chase.cli.output import emit_json, printable
 from chase.cli.settings import locate
+from chase.engine.trace import result_text
 from chase.store.reader import SHOWN_ROLLOUTS
 from chase.store.records import Run, StoredRollout
 from chase.store.store import Store
@@ -171,7 +172,7 @@ def _tool(event: Mapping[str, Any]) -> Iterator[str]:
     asked = f", asked for {_brief(event['asked'])}" if "asked" in event else ""
     refused = "" if event["ok"] else ", refused"
     yield f"{event['tool']} {_brief(event['arguments'])} (by the {event['by']}{asked}{refused})"
-    yield event["result"]
+    yield result_text(event)
 
 
 def _hook(event: Mapping[str, Any]) -> Iterator[str]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.firewall import parse_ledger_proposal
-from chase.benchmarks.syn_ledger.manifest import Manifest
 from chase.core.errors import IntegrityError, UserError
+from chase.core.interfaces import Benchmark, Transformation
 from chase.protocol.archive import SCHEMA, Archive, ArchiveEntry, read_archive
+from chase.protocol.proposal import parse_for
 from chase.protocol.transformation import OperatorList
 
 HELP = "released, a construction (neutral, neutralise-depth), FILE.json, or ARCHIVE.json#b2"
 
 
-def resolve_variant(benchmark: SynLedger, variant: str) -> OperatorList[Manifest]:
+def resolve_variant(benchmark: Benchmark[Any], variant: str) -> Transformation[Any]:
     """The transformation that a `--variant` names; what cannot be used is refused before anything runs."""
     if variant.endswith(".json"):
         return _in_file(benchmark, Path(variant))
@@ -23,7 +23,7 @@ def resolve_variant(benchmark: SynLedger, variant: str) -> OperatorList[Manifest
     return _in_archive(benchmark, Path(path), name) if path else benchmark.variant(variant)
 
 
-def require_made_on(archive: Archive, benchmark: SynLedger, path: str | Path) -> None:
+def require_made_on(archive: Archive, benchmark: Benchmark[Any], path: str | Path) -> None:
     """Refuse an archive of another benchmark, or of another content of this one."""
     if archive.benchmark != benchmark.name:
         raise UserError(
@@ -36,10 +36,10 @@ def require_made_on(archive: Archive, benchmark: SynLedger, path: str | Path) ->
         )
 
 
-def archived_transformation(entry: ArchiveEntry, path: str | Path) -> OperatorList[Manifest]:
+def archived_transformation(benchmark: Benchmark[Any], entry: ArchiveEntry, path: str | Path) -> OperatorList[Any]:
     """The entry's transformation, refused where it does not mean here what it meant when it was archived."""
     try:
-        transformation = parse_ledger_proposal(entry.transformation).transformation
+        transformation = parse_for(benchmark, entry.transformation).transformation
     except UserError as error:
         raise UserError(f"{path}#{entry.name}: {error} Use the version of chase that archived it.") from None
     if transformation.hash != entry.hash:
@@ -49,7 +49,7 @@ def archived_transformation(entry: ArchiveEntry, path: str | Path) -> OperatorLi
     return transformation
 
 
-def _in_file(benchmark: SynLedger, path: Path) -> OperatorList[Manifest]:
+def _in_file(benchmark: Benchmark[Any], path: Path) -> OperatorList[Any]:
     try:
         form = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -57,7 +57,7 @@ def _in_file(benchmark: SynLedger, path: Path) -> OperatorList[Manifest]:
     if _is_archive(form):
         return _in_archive(benchmark, path)
     try:
-        return parse_ledger_proposal(form).transformation
+        return parse_for(benchmark, form).transformation
     except UserError as error:
         raise UserError(f"variant={path}: {error}") from None
 
@@ -70,14 +70,14 @@ def _is_archive(form: str) -> bool:
     return isinstance(document, dict) and document.get("schema") == SCHEMA
 
 
-def _in_archive(benchmark: SynLedger, path: Path, name: str | None = None) -> OperatorList[Manifest]:
+def _in_archive(benchmark: Benchmark[Any], path: Path, name: str | None = None) -> OperatorList[Any]:
     archive = read_archive(path)
     require_made_on(archive, benchmark, path)
     try:
         entry = _only(archive, path) if name is None else archive.entry(name)
     except UserError as error:
         raise UserError(f"variant={path}: {error}") from None
-    return archived_transformation(entry, path)
+    return archived_transformation(benchmark, entry, path)
 
 
 def _only(archive: Archive, path: Path) -> ArchiveEntry:

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from chase.core.values import Json
+from chase.core.values import AnswerForm, HarnessBounds, Json, Placeholder
+
+if TYPE_CHECKING:
+    from chase.core.interfaces import Observable
+
+Agent = Literal["proposer", "challenger"]
+"""Whom a method may ask."""
 
 CandidateTrack = Literal["structural", "guidance", "integrated"]
 CANDIDATE_TRACKS: tuple[CandidateTrack, ...] = ("structural", "guidance", "integrated")
@@ -120,15 +126,22 @@ class ProposerContext:
     initial: str
     benchmark: str
     """The base name that a harness must name."""
-    epsilon: str
+    epsilon: str | None
+    """The tolerance of the archive's constraints (CHASE); None: there are none."""
     edit_space: EditSpace
-    observables: Mapping[str, str]
-    """Name → description."""
+    observables: Mapping[str, Observable]
+    """By name: pure functions with their descriptions."""
+    placeholders: Mapping[str, Placeholder]
+    """What query templates may use."""
+    bounds: HarnessBounds
+    answer_form: AnswerForm
     limits: Mapping[str, int]
     """Calls by group of tools, and in all under 'total'."""
-    constrained: bool
-    """Whether the archive's constraints apply (CHASE)."""
     seed: int
+
+    @property
+    def constrained(self) -> bool:
+        return self.epsilon is not None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,7 +154,7 @@ class ChallengerContext:
     """The name of `H_t` in the tree."""
     initial: str
     benchmark: str
-    observables: Mapping[str, str]
+    observables: Mapping[str, Observable]
     operators: tuple[Mapping[str, Json], ...]
     """The allowlist as data: name, version, summary, JSON schema of the arguments."""
     effects: tuple[OperatorEffect, ...]

@@ -4,16 +4,22 @@ and what a failure means."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 from chase.core.agents import Candidate, ChallengerContext, Draft, ProposerContext, Refusal
 from chase.core.values import (
+    AnswerForm,
     CheckResult,
     Defaults,
+    HarnessBounds,
     Json,
     Limits,
+    Placeholder,
     Presented,
     Shown,
+    ToolInterface,
     ToolResult,
     ToolSpec,
     View,
@@ -21,6 +27,8 @@ from chase.core.values import (
 
 State = TypeVar("State")
 """A benchmark's protocol state of one task: names, layout, order, serialization; no contents."""
+Progress = Callable[[str], None]
+"""Hears the name of each step of something long."""
 
 
 class Observable(Protocol):
@@ -72,6 +80,35 @@ class Operator(Protocol[State]):
         ...
 
 
+class OperatorKind(Protocol[State]):
+    """What an allowlist holds: a name and typed arguments, from which operators are made.
+
+    Called by whoever parses a proposal or lists what one may use. Deterministic. Its arguments are finite choices.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def summary(self) -> str: ...
+    def schema(self) -> Json:
+        """JSON schema of the arguments."""
+        ...
+
+    def choices(self) -> Mapping[str, Sequence[Json]]:
+        """Each argument's values, all of them."""
+        ...
+
+    def forms(self) -> Sequence[Operator[State]]:
+        """Every operator that this kind can make, once each."""
+        ...
+
+    def make(self, arguments: Mapping[str, Json]) -> Operator[State]:
+        """The operator with these arguments, normalised; a `UserError` says what is wrong with them."""
+        ...
+
+
 class Transformation(Protocol[State]):
     """An ordered list of operators with a seed: `Φ_b`. Identity is the empty list.
 
@@ -104,24 +141,41 @@ class Environment(Protocol):
     @property
     def tools(self) -> Sequence[ToolSpec]: ...
     @property
+    def interface(self) -> ToolInterface:
+        """Which of the tools is for what, under the names that this variant shows."""
+        ...
+
+    @property
     def limits(self) -> Limits: ...
     def call(self, tool: str, arguments: Mapping[str, Json]) -> ToolResult: ...
     def calls_left(self) -> Mapping[str, int]:
         """Calls left by group, and in all under 'total'."""
         ...
 
+    def refusal(self, message: str) -> ToolResult:
+        """A plain message to the agent, in the form of this variant's results. It is not counted."""
+        ...
+
 
 class Benchmark(Protocol[State]):
-    """A released benchmark `B_rel` with its task sets, variants, tools and scorer. Host-side.
+    """A released benchmark `B_rel` with all that it brings: task sets, variants, tools, scorer, protocol. Host-side.
 
-    Held by the host only: a harness, a Proposer, a Challenger and a model get views, environments and
-    plain data made from it, never the object. Everything is deterministic in the benchmark's name.
-    Unknown tasks, roles and variants are `UserError`s that list the valid ones.
+    Opened by name through `benchmarks/registry.py`, once a command, and held by the host only: a harness, a Proposer, a
+    Challenger and a model get views, environments and plain data made from it, never the object. Everything is
+    deterministic in the benchmark's name and data. Unknown tasks, roles and variants are `UserError`s that list the
+    valid ones. Nothing outside its folder knows which benchmark it is.
     """
+
+    # What it is
 
     @property
     def name(self) -> str:
         """With seed and size, e.g. `syn-ledger@7x40`."""
+        ...
+
+    @property
+    def base(self) -> str:
+        """The name without seed and size, which harnesses and transformations name."""
         ...
 
     @property
@@ -135,73 +189,209 @@ class Benchmark(Protocol[State]):
         ...
 
     @property
-    def limits(self) -> Limits: ...
-    @property
-    def tools(self) -> Sequence[ToolSpec]: ...
-    @property
     def defaults(self) -> Defaults: ...
-    @property
-    def observables(self) -> Sequence[Observable]: ...
+    def validate(self, progress: Progress) -> Sequence[CheckResult]:
+        """Every check of the construction, independent of any rollout. `progress` hears each check's name."""
+        ...
+
+    # Task sets
+
     @property
     def roles(self) -> Sequence[str]: ...
+    @property
+    def sealed(self) -> frozenset[str]:
+        """The roles that nobody holds before a run's seal is opened: `cert`, and what is opened with it."""
+        ...
+
     def tasks(self, role: str | None = None) -> Sequence[str]:
         """Opaque ids of the tasks of a role (of all roles), in an order that means nothing."""
         ...
 
     def role_of(self, task: str) -> str: ...
-    def variants(self) -> Sequence[str]:
-        """Names that `variant` takes beside archive entries and files."""
+    def fewer(self, sizes: Mapping[str, int]) -> Self:
+        """The same benchmark with at most so many tasks of a role, chosen by a hash: its rollouts are the same."""
         ...
 
-    def variant(self, name: str) -> Transformation[State]: ...
+    # What an agent meets
+
+    @property
+    def limits(self) -> Limits: ...
+    @property
+    def tools(self) -> Sequence[ToolSpec]:
+        """As released; a variant may show them under other names."""
+        ...
+
+    @property
+    def interface(self) -> ToolInterface:
+        """Which of the released tools is for what."""
+        ...
+
     def view(self, task: str, transformation: Transformation[State]) -> View: ...
     def environment(self, task: str, transformation: Transformation[State]) -> Environment: ...
     def score(self, task: str, answer: str | None) -> float:
         """The score of a submitted answer, in [0, 1]. No answer is 0."""
         ...
 
-    def slots(self, question: str) -> Mapping[str, Sequence[str]]:
-        """Values of the query-template placeholders, read from the question's text alone."""
+    # What a harness for it is
+
+    @property
+    def initial(self) -> Mapping[str, str]:
+        """The files of `H_0`."""
         ...
 
-    def validate(self, progress: Callable[[str], None]) -> Sequence[CheckResult]:
-        """Every check of the construction, independent of any rollout. `progress` hears each check's name."""
+    @property
+    def answer_form(self) -> AnswerForm: ...
+    @property
+    def bounds(self) -> HarnessBounds: ...
+    @property
+    def placeholders(self) -> Mapping[str, Placeholder]:
+        """What query templates may use, in the order in which it is told."""
         ...
+
+    def slots(self, question: str) -> Mapping[str, Sequence[str]]:
+        """Values of the placeholders, read from the question's text alone."""
+        ...
+
+    @property
+    def observables(self) -> Sequence[Observable]: ...
+
+    # Its protocol
+
+    def variants(self) -> Sequence[str]:
+        """Names that `variant` takes beside archive entries and files; `released` is one."""
+        ...
+
+    def variant(self, name: str) -> Transformation[State]: ...
+    @property
+    def neutral(self) -> str | None:
+        """The variant that is `B_0`, where it is known."""
+        ...
+
+    @property
+    def allowlist(self) -> Mapping[str, OperatorKind[State]]:
+        """The operators that a proposal may use."""
+        ...
+
+    @property
+    def protocol_fields(self) -> frozenset[str]:
+        """What a proposal may declare to change."""
+        ...
+
+    @property
+    def subject(self) -> FirewallSubject[Any]:
+        """What the firewall examines. The same object each time: it keeps what every proposal needs."""
+        ...
+
+    def controls(self) -> Controls:
+        """What the firewall's self-test must accept, catch and refuse."""
+        ...
+
+    def sightings(self, task: str, transformation: Transformation[State]) -> Sequence[Shown]:
+        """What can be shown of each document: its places in listing and broad results, its first window."""
+        ...
+
+    def pieces(self, shown: Shown) -> Sequence[str]:
+        """The pieces of content in a window: what is gone from it when an operator moves content elsewhere."""
+        ...
+
+
+@runtime_checkable
+class HasStatistics(Protocol):
+    """A benchmark that counts what its task sets hold: `chase bench stats`. The JSON is its own."""
+
+    def statistics(self) -> Mapping[str, Json]: ...
+    def statistics_table(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
+        """The same for people: title, headings, rows."""
+        ...
+
+
+@runtime_checkable
+class Exportable(Protocol[State]):
+    """A benchmark that can be written as files from which anyone can check it, answers included."""
+
+    def export(self, transformation: Transformation[State], folder: Path, progress: Progress) -> Mapping[str, int]:
+        """Write everything into an empty folder; how many of what were written."""
+        ...
+
+
+@runtime_checkable
+class HasTaskLabels(Protocol):
+    """A benchmark that can say more of a task than its role: `chase bench show`. For people, never for an agent."""
+
+    def task_labels(self, task: str) -> Mapping[str, str]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class NegativeControl:
+    """An operator that a check of the firewall must catch, alone where `alone` says so. It passes parsing."""
+
+    name: str
+    check: str
+    operator: Operator[Any]
+    """On the states that the firewall examines."""
+    declared: frozenset[str] = frozenset()
+    alone: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Controls:
+    """What a benchmark brings to the firewall's self-test, as operator forms (name, arguments) where they parse."""
+
+    positive: Mapping[str, Sequence[Mapping[str, Json]]]
+    """Transformations that must pass: identity, valid single changes, valid compositions."""
+    negative: Sequence[NegativeControl]
+    refused: Mapping[str, Sequence[Mapping[str, Json]]]
+    """Transformations that must not pass parsing."""
 
 
 class FirewallSubject(Protocol[State]):
     """What a benchmark supplies to the validity firewall: states, a canonicaliser, fixtures. Host-side.
 
-    Called by the firewall a few times for each check task and proposal. Everything is deterministic. What cannot be
-    brought into canonical form (a document that does not parse) shows as missing contents, never as an exception.
+    Called by the firewall a few times for each unit and proposal. A unit is a task or what tasks share, such as a
+    corpus: that is examined once, not once for each task. Everything is deterministic. What cannot be brought into
+    canonical form (a document that does not parse) shows as missing contents, never as an exception.
     """
 
     @property
-    def name(self) -> str: ...
+    def shared(self) -> Sequence[str]:
+        """Units that hold what all tasks share; none where every task owns its documents."""
+        ...
+
     @property
     def check_tasks(self) -> Sequence[str]:
         """The fixed validity-check set, in an order decided by a hash: the first is the fixed example."""
         ...
 
-    def state(self, task: str) -> State:
-        """The task's released state."""
+    def state(self, unit: str) -> State:
+        """The unit's released state."""
         ...
 
-    def exchanged(self, task: str, other: str) -> State:
-        """The task's protocol with another task's question, contents, labels and fresh document ids."""
+    def exchanged(self, unit: str, other: str) -> State:
+        """The unit's protocol with another one's question, contents, labels and fresh document ids.
+
+        What is shared is exchanged with itself: its contents change places.
+        """
         ...
 
-    def released(self, task: str) -> Presented:
-        """The task's released state, presented: the same for every proposal, so it may be kept."""
+    def released(self, unit: str) -> Presented:
+        """The unit's released state, presented: the same for every proposal, so it may be kept."""
         ...
 
     def present(self, state: State) -> Presented: ...
     def protocol(self, state: State) -> Mapping[str, Mapping[str, Json]]:
-        """Document id → its protocol fields in a fixed order."""
+        """Document id → its protocol fields in a fixed order; those of the tools under `INTERFACE`."""
         ...
 
-    def answer(self, task: str) -> Json:
-        """The ground-truth answer."""
+    def answer(self, unit: str) -> Json:
+        """The ground-truth answer; None for what is shared."""
+        ...
+
+    def newly_shown(self, unit: str, before: Presented, after: Presented) -> bool:
+        """Whether the answer (for what is shared, that of a check task) can be read in `after` and not in `before`."""
+        ...
+
+    def lift(self, operator: Operator[Any]) -> Operator[State]:
+        """An operator of the allowlist on the states that are examined here."""
         ...
 
 

@@ -1,9 +1,11 @@
-"""Observables: named pure functions of what was shown of a document. A benchmark lists which apply."""
+"""Observables: named pure functions of what was shown of a document. A benchmark brings those that apply to it: the
+common ones below, and its own.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from chase.core.values import Shown
@@ -119,4 +121,11 @@ OBSERVABLES: dict[str, ObservableFunction] = {
         ObservableFunction("capital-words", "share of words in capitals", _capitals),
     )
 }
-"""By name. Adding one here makes it available to every benchmark that lists it."""
+"""The common ones by name. A benchmark may list them, leave them out, and bring others."""
+
+
+def distinct_ranks(values: Sequence[float | None]) -> tuple[list[int | None], int]:
+    """Each value's place among the distinct known values, lowest 0; and how many of those there are."""
+    known = sorted({value for value in values if value is not None})
+    place = {value: index for index, value in enumerate(known)}
+    return [None if value is None else place[value] for value in values], len(known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -25,6 +26,8 @@ class Shown:
     window: int | None = None
     """Which window of the document the text is, from 0."""
     text: str | None = None
+    fields: Mapping[str, Json] = field(default_factory=dict, hash=False)
+    """What a structured result says of it, under the names that the variant shows."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,7 +35,20 @@ class ResultItem:
     """One document's part of a tool result: what was shown and how it reads."""
 
     shown: Shown
-    text: str
+    line: str | None = None
+    """How it reads in a result made of lines; None: as the JSON object of its fields."""
+
+    @property
+    def text(self) -> str:
+        return self.line if self.line is not None else json.dumps(self.shown.fields, ensure_ascii=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JsonLayout:
+    """How a result reads as one JSON object: under which keys its message and its items stand."""
+
+    items: str = "results"
+    message: str = "message"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,10 +60,19 @@ class ToolResult:
     ok: bool = True
     coverage: int | None = None
     """Of a search: how many documents match the whole query."""
+    reads_on: Mapping[str, Json] | None = None
+    """Of an opening: the arguments of the call that reads on; None where there is nothing more."""
+    layout: JsonLayout | None = None
+    """None: the head and the items, line by line."""
 
     @property
     def text(self) -> str:
-        return "\n".join([*([self.head] if self.head else []), *(item.text for item in self.items)])
+        if self.layout is None:
+            return "\n".join([*([self.head] if self.head else []), *(item.text for item in self.items)])
+        shown: dict[str, Json] = {self.layout.message: self.head} if self.head else {}
+        if self.items:
+            shown[self.layout.items] = [item.shown.fields for item in self.items]
+        return json.dumps(shown, ensure_ascii=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +83,76 @@ class ToolSpec:
     description: str
     parameters: Mapping[str, Json]
     """JSON schema of the arguments."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchTool:
+    """The tool that finds documents by words."""
+
+    tool: str
+    query: str
+    """Its argument for the words."""
+    limit: str | None = None
+    """Its argument for how many results are shown, where it has one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenTool:
+    """The tool that shows what is in a document, window by window. Its result says how to read on."""
+
+    tool: str
+    document: str
+    """Its argument for the document's id."""
+    unit: str = "file"
+    """What messages call a document."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolInterface:
+    """Which tool is for what, under the names of one variant. What is None, a benchmark does not have."""
+
+    search: SearchTool | None = None
+    open: OpenTool | None = None
+    listing: str | None = None
+    """The tool that lists all documents. It needs no arguments."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnswerForm:
+    """The form of an answer, and what the model is told of it."""
+
+    name: str
+    """As `harness.toml` names it."""
+    instruction: str
+    """Stands in every system prompt."""
+    repair: str
+    """Sent back with an answer that does not fit, where the harness repairs."""
+    pattern: str
+    """A regular expression that the whole of a fitting answer matches."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Placeholder:
+    """A part of a query template that is filled in from the question."""
+
+    description: str
+    each: bool = False
+    """Whether a template makes one query for each of its values; else the first is taken."""
+    tells_tasks_apart: bool = True
+    """Whether its values are blanked out before guidance looks for words in a question."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HarnessBounds:
+    """What a harness for a benchmark may say at most. In the paper checks of the generalization gate."""
+
+    results: int
+    """Results that a search shows."""
+    opened: int
+    """Different documents that are opened, also before the model's first turn."""
+    reserved_reads: int
+    templates: int
+    """Query templates in `templates` and `rewrites` together."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,6 +188,10 @@ class View:
     files: tuple[FileView, ...]
 
 
+INTERFACE = "(tools)"
+"""Where the fields of the tool interface stand among those of documents."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Presented:
     """One task's state as an agent would meet it, in a form that the validity firewall can compare. Host-side."""
@@ -102,14 +201,14 @@ class Presented:
     """Recomputed from what is presented; None where that is not possible."""
     contents: Mapping[str, Sequence[Json] | None]
     """Document id → its pieces of content in a canonical order; None where it cannot be read."""
-    numbers: frozenset[int]
-    """Integer tokens anywhere in the view."""
+    tokens: frozenset[Json]
+    """What can be read anywhere in the view, as the benchmark's own answer check compares it."""
     access: Json
-    """Tool operations, limits, and how each document can be reached."""
+    """Tool operations in their canonical names, limits, and how each document can be reached."""
     scoring: Json
     """The scorer's verdicts on fixed outputs, and its identity."""
     protocol: Mapping[str, Mapping[str, Json]]
-    """Document id → protocol field → value."""
+    """Document id (or `INTERFACE`, for the tools) → protocol field → value."""
     view: str
     """Digest of every byte that can be shown."""
 
@@ -123,6 +222,25 @@ class Defaults:
     eta: str
     """Thresholds are exact decimals in text: comparisons with them are made in rationals."""
     rollouts: Mapping[str, int]
+    typical: TypicalRollout | None = None
+    """What a rollout takes, where it was measured: for forecasts in an empty store."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TypicalRollout:
+    """What one rollout takes on average, and how that is known."""
+
+    source: str
+    measured: int
+    """Rollouts that it was measured on."""
+    requests: float
+    input_tokens: float
+    cached_tokens: float
+    output_tokens: float
+
+    @property
+    def tokens(self) -> float:
+        return self.input_tokens + self.output_tokens
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
 
-from chase.core.interfaces import Environment
-from chase.core.observables import OBSERVABLES
-from chase.core.values import Json, ResultItem, ToolResult, ToolSpec
+from chase.core.interfaces import Environment, Observable
+from chase.core.values import AnswerForm, Json, OpenTool, Placeholder, ResultItem, SearchTool, ToolResult
 from chase.engine.policy import clean_query, expand, merge, reads_on, relaxed, rerank
 from chase.engine.prompting import Situation, is_active
 from chase.engine.sandbox import HookSession
@@ -19,23 +17,35 @@ from chase.engine.trace import Trace
 from chase.harness.spec import Guidance, Harness
 
 
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What a benchmark lets a harness work with, the same in all its tasks. No answer, evidence or role."""
+
+    observables: Mapping[str, Observable]
+    placeholders: Mapping[str, Placeholder]
+    answer_form: AnswerForm
+    slots: Mapping[str, Sequence[str]]
+    """The placeholders' values in this task's question."""
+
+    @property
+    def blanked(self) -> list[str]:
+        return [name for name, placeholder in self.placeholders.items() if placeholder.tells_tasks_apart]
+
+
 class Episode:
     """The harness at work between model and environment. Limits stay the environment's."""
 
     def __init__(
-        self,
-        *,
-        environment: Environment,
-        harness: Harness,
-        slots: Mapping[str, Sequence[str]],
-        hooks: HookSession,
-        trace: Trace,
+        self, *, environment: Environment, harness: Harness, terms: Terms, hooks: HookSession, trace: Trace
     ) -> None:
         self.environment = environment
         self.harness = harness
-        self.slots = slots
+        self.terms = terms
         self.hooks = hooks
         self.trace = trace
+        self._search_tool = environment.interface.search
+        self._open_tool = environment.interface.open
+        self._limit = self._limit_schema()
         self.step = 0
         self.plan_note = ""
         """What the harness's `plan` hook has to tell the model."""
@@ -57,7 +67,8 @@ class Episode:
         left = self.environment.calls_left()
         return Situation(
             question=self.environment.question,
-            slots=self.slots,
+            slots=self.terms.slots,
+            blanked=self.terms.blanked,
             calls_left=left["total"],
             opened=len(self._opened),
         )
@@ -93,7 +104,7 @@ class Episode:
         """What hooks get to know: the `State` of `engine/hooks.py`."""
         return {
             "question": self.environment.question,
-            "slots": {name: list(values) for name, values in self.slots.items()},
+            "slots": {name: list(values) for name, values in self.terms.slots.items()},
             "calls_left": dict(self.environment.calls_left()),
             "step": self.step,
             "opened": dict(self._opened),
@@ -127,64 +138,60 @@ class Episode:
     async def opening(self) -> list[ModelMessage]:
         """The harness's own calls before the model's first turn, as messages: template searches, first opens."""
         policy = self.harness.structure
-        queries = [query for template in policy.retrieval.templates for query in expand(template, self.slots)]
+        queries = [query for template in policy.retrieval.templates for query in self._expand(template)]
         plan = await self.hook("plan", tools=[tool.name for tool in self.environment.tools])
         if isinstance(plan, dict):
             queries += plan.get("queries", [])
             self.plan_note = plan.get("note", "")
-        done: list[tuple[str, Mapping[str, Json], str]] = []
-        hits: list[Sequence[ResultItem]] = []
-        if self._search_tool is not None:
-            for query in queries[: self.environment.calls_left().get("search", 0)]:
-                result = await self._search(self._search_tool.name, {"query": query}, by="harness")
-                hits.append(result.items)
-                text = self._given(self._search_tool.name, result.text)
-                done.append((self._search_tool.name, {"query": query}, text))
-        merged = merge(hits, policy.retrieval)
-        if len(hits) > 1 and policy.retrieval.merge == "round-robin":
+        done: list[_Done] = []
+        results: list[ToolResult] = []
+        if (search := self._search_tool) is not None:
+            for query in queries[: self._left(search.tool)]:
+                results.append(await self._search(search, {search.query: query}, by="harness"))
+                done.append(self._done(search.tool, {search.query: query}, results[-1]))
+        merged = merge([result.items for result in results], policy.retrieval)
+        if len(results) > 1 and policy.retrieval.merge == "round-robin":
             tool, arguments, _ = done.pop()
-            text = "\n".join(["All results, merged:", *(item.text for item in merged)])
-            done.append((tool, arguments, self._given(tool, text)))
-        if self._open_tool is not None:
+            whole = replace(results[-1], head="All results, merged:", items=tuple(merged))
+            done.append(self._done(tool, arguments, whole))
+        if (opener := self._open_tool) is not None:
             for item in merged[: policy.tools.open_first]:
-                result = await self._open(self._open_tool.name, {"file": item.shown.id}, by="harness")
-                text = self._given(self._open_tool.name, result.text)
-                done.append((self._open_tool.name, {"file": item.shown.id}, text))
+                arguments = {opener.document: item.shown.id}
+                done.append(self._done(opener.tool, arguments, await self._open(opener, arguments, by="harness")))
         return _as_messages(done)
 
-    @cached_property
-    def _search_tool(self) -> ToolSpec | None:
-        return self._tool_of("search", "query")
+    def _done(self, tool: str, arguments: Mapping[str, Json], result: ToolResult) -> _Done:
+        return tool, arguments, self._given(tool, result.text)
 
-    @cached_property
-    def _limit(self) -> Mapping[str, Json]:
+    def _expand(self, template: str) -> list[str]:
+        return expand(template, self.terms.slots, self.terms.placeholders)
+
+    def _left(self, tool: str) -> int:
+        """Calls left of a tool's group."""
+        return self.environment.calls_left().get(self.environment.limits.tool_groups[tool], 0)
+
+    def _limit_schema(self) -> Mapping[str, Json]:
         """The schema of the search tool's limit, or nothing where it has none."""
-        properties: Mapping[str, Json] = self._search_tool.parameters["properties"] if self._search_tool else {}
-        limit: Mapping[str, Json] = properties.get("limit", {})
-        return limit
-
-    @cached_property
-    def _open_tool(self) -> ToolSpec | None:
-        return self._tool_of("open", "file")
-
-    def _tool_of(self, group: str, argument: str) -> ToolSpec | None:
-        groups = self.environment.limits.tool_groups
-        of_group = [tool for tool in self.environment.tools if groups.get(tool.name) == group]
-        return next((tool for tool in of_group if argument in tool.parameters["properties"]), None)
+        if self._search_tool is None or self._search_tool.limit is None:
+            return {}
+        spec = next(spec for spec in self.environment.tools if spec.name == self._search_tool.tool)
+        schema: Mapping[str, Json] = spec.parameters["properties"][self._search_tool.limit]
+        return schema
 
     async def call(self, tool: str, arguments: Mapping[str, Json]) -> str:
         """The model's tool call through the harness's policies; the text that the model gets."""
-        group = self.environment.limits.tool_groups.get(tool)
-        if group == "search" and isinstance(arguments.get("query"), str):
-            result = await self._search(tool, arguments, by="model")
-        elif group == "open" and isinstance(arguments.get("file"), str):
-            result = await self._open(tool, arguments, by="model")
+        search, opener = self._search_tool, self._open_tool
+        if search is not None and tool == search.tool and isinstance(arguments.get(search.query), str):
+            result = await self._search(search, arguments, by="model")
+        elif opener is not None and tool == opener.tool and isinstance(arguments.get(opener.document), str):
+            result = await self._open(opener, arguments, by="model")
         else:
             result = self._run(tool, arguments, by="model")
         text = result.text
-        addition = await self.hook("after_tool", tool, text)
-        added = isinstance(addition, str) and addition
-        return self._given(tool, f"{text}\n{addition}" if added else text)
+        if self.hooks.defines("after_tool"):
+            addition = await self.hook("after_tool", tool, text, items=[self._hit(item) for item in result.items])
+            text = f"{text}\n{addition}" if isinstance(addition, str) and addition else text
+        return self._given(tool, text)
 
     def _given(self, tool: str, text: str) -> str:
         """What the model gets of a result. The trace has it where it is not the result as it came."""
@@ -198,48 +205,45 @@ class Episode:
         self._came = result.text
         return result
 
-    async def _search(self, tool: str, arguments: Mapping[str, Json], *, by: str) -> ToolResult:
+    async def _search(self, search: SearchTool, arguments: Mapping[str, Json], *, by: str) -> ToolResult:
         policy = self.harness.structure.retrieval
-        query = await self._rewritten(str(arguments["query"]), by)
-        shown = self._results_shown(arguments)
+        query = await self._rewritten(search, str(arguments[search.query]), by)
+        shown = self._results_shown(search, arguments)
         reorders = bool(policy.rank or policy.diverse) or self.hooks.defines("rerank")
-        changed = {**arguments, "query": query}
-        if shown is not None and reorders:
+        changed = {**arguments, search.query: query}
+        if shown is not None and search.limit is not None and reorders:
             # Re-ordering looks at all that a search can show, before it is cut.
-            changed["limit"] = self._limit.get("maximum", shown)
-        elif shown is not None and policy.results:
-            changed["limit"] = shown
+            changed[search.limit] = self._limit.get("maximum", shown)
+        elif shown is not None and search.limit is not None and policy.results:
+            changed[search.limit] = shown
         asked = dict(arguments) if changed != arguments else None
-        result = self._run(tool, changed, by=by, asked=asked)
+        result = self._run(search.tool, changed, by=by, asked=asked)
         shorter = relaxed(query)
-        if (
-            result.coverage is not None
-            and result.coverage < policy.relax_below
-            and shorter
-            and self.environment.calls_left().get("search")
-        ):
-            result = self._run(tool, {**changed, "query": shorter}, by="harness")
+        few = result.coverage is not None and result.coverage < policy.relax_below
+        if few and shorter and self._left(search.tool):
+            result = self._run(search.tool, {**changed, search.query: shorter}, by="harness")
         return await self._ordered(result, shown) if result.items else result
 
-    def _results_shown(self, arguments: Mapping[str, Json]) -> int | None:
+    def _results_shown(self, search: SearchTool, arguments: Mapping[str, Json]) -> int | None:
         """How many hits the model gets: the harness decides, else the model, else the tool.
 
         None where there is nothing to decide, or where the tool is to refuse what the model asked for.
         """
         if not self._limit:
             return None
-        wanted = self.harness.structure.retrieval.results or arguments.get("limit", self._limit.get("default"))
+        asked = arguments.get(search.limit or "", self._limit.get("default"))
+        wanted = self.harness.structure.retrieval.results or asked
         if not isinstance(wanted, int) or isinstance(wanted, bool):
             return None
         valid = self._limit.get("minimum", wanted) <= wanted <= self._limit.get("maximum", wanted)
         return wanted if valid else None
 
-    async def _rewritten(self, query: str, by: str) -> str:
+    async def _rewritten(self, search: SearchTool, query: str, by: str) -> str:
         policy = self.harness.structure.retrieval
-        left = self.environment.calls_left().get("search", 0)
         if by == "model":
+            left = self._left(search.tool)
             for rule in policy.rewrites:
-                if left <= rule.calls_left_at_most and (queries := expand(rule.template, self.slots)):
+                if left <= rule.calls_left_at_most and (queries := self._expand(rule.template)):
                     query = queries[0]
                     break
         changed = await self.hook("rewrite_query", query)
@@ -252,50 +256,64 @@ class Episode:
         items: list[ResultItem] = list(result.items)
         if policy.diverse:
             items = [item for item in items if item.shown.id not in self._seen] or items
-        items = rerank(items, policy.rank)
+        items = rerank(items, policy.rank, self.terms.observables)
         if self.hooks.defines("rerank"):
-            hits = [
-                {
-                    "id": item.shown.id,
-                    "path": item.shown.path,
-                    "text": item.text,
-                    "observables": {name: observable(item.shown) for name, observable in OBSERVABLES.items()},
-                }
-                for item in items
-            ]
-            order = await self.hook("rerank", hits)
+            order = await self.hook("rerank", [self._hit(item) for item in items])
             items = [items[place] for place in order] if isinstance(order, list) else items
         items = items[:shown]
         self._seen.update(item.shown.id for item in items)
         return replace(result, items=tuple(items))
 
-    async def _open(self, tool: str, arguments: Mapping[str, Json], *, by: str) -> ToolResult:
-        policy = self.harness.structure.tools
-        wanted = str(arguments["file"])
-        left = self.environment.calls_left().get("open", 0)
-        if left and self._ids.get(wanted, wanted) not in self._opened:
-            held = left <= policy.reserved_reads and bool(self._opened)
-            if held or len(self._opened) >= policy.opened_files:
-                reason = "are kept for reading on in files already opened" if held else "may open no further file"
-                refusal = ToolResult(head=f"{left} file-opening calls are left and {reason}.", ok=False)
-                self.trace.add_tool("harness", tool, arguments, refusal)
-                self._came = refusal.text
-                return refusal
+    def _hit(self, item: ResultItem) -> dict[str, Json]:
+        """A hit as hooks get it: the `Hit` of `engine/hooks.py`."""
+        shown = item.shown
+        return {
+            "id": shown.id,
+            "path": shown.path,
+            "text": item.text,
+            "fields": dict(shown.fields),
+            "observables": {name: observable(shown) for name, observable in self.terms.observables.items()},
+        }
+
+    async def _open(self, opener: OpenTool, arguments: Mapping[str, Json], *, by: str) -> ToolResult:
+        policy, tool = self.harness.structure.tools, opener.tool
+        if refusal := self._held_back(opener, str(arguments[opener.document])):
+            self.trace.add_tool("harness", tool, arguments, refusal)
+            self._came = refusal.text
+            return refusal
         result = self._run(tool, arguments, by=by)
         if not result.items:
             return result
         shown = result.items[0].shown
         self._ids[shown.path] = shown.id
         self._opened[shown.id] = self._opened.get(shown.id, 0) + 1
-        if shown.window == 0 and reads_on(policy.read_on, shown) and self.environment.calls_left().get("open"):
-            more = self._run(tool, arguments, by="harness")
+        wanted = shown.window == 0 and reads_on(policy.read_on, shown, self.terms.observables)
+        if wanted and result.reads_on is not None and self._left(tool):
+            more = self._run(tool, result.reads_on, by="harness")
             if more.ok:
                 self._opened[shown.id] += 1
-                return replace(result, items=(*result.items, *more.items))
+                return replace(result, items=(*result.items, *more.items), reads_on=more.reads_on)
         return result
 
+    def _held_back(self, opener: OpenTool, wanted: str) -> ToolResult | None:
+        """The refusal of a call that opens one more document than the harness allows; None where it may."""
+        policy, left = self.harness.structure.tools, self._left(opener.tool)
+        if not left or self._ids.get(wanted, wanted) in self._opened:
+            return None
+        held = left <= policy.reserved_reads and bool(self._opened)
+        full = policy.opened_files is not None and len(self._opened) >= policy.opened_files
+        if not held and not full:
+            return None
+        unit = opener.unit
+        reason = f"are kept for reading on in {unit}s already opened" if held else f"may open no further {unit}"
+        return self.environment.refusal(f"{left} {unit}-opening calls are left and {reason}.")
 
-def _as_messages(calls: Sequence[tuple[str, Mapping[str, Json], str]]) -> list[ModelMessage]:
+
+_Done = tuple[str, Mapping[str, Json], str]
+"""A call of the harness's: tool, arguments, and what the model gets of the result."""
+
+
+def _as_messages(calls: Sequence[_Done]) -> list[ModelMessage]:
     """Calls and their results as the model will find them in its history."""
     messages: list[ModelMessage] = []
     for place, (tool, arguments, text) in enumerate(calls):

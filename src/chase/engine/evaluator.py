@@ -17,9 +17,6 @@ from chase.harness.spec import Harness
 from chase.stats.estimates import within_task_means
 from chase.store.store import Store
 
-SEALED = frozenset({"cert"})
-"""Task sets that nobody holds before the seal of a run is broken."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
@@ -74,7 +71,7 @@ class Evaluator:
         opening: Opening | None = None,
     ) -> None:
         """`roles` says which roles are held and how many rollouts of each task are made."""
-        if (sealed := SEALED & roles.keys()) and (opening is None or not store.seals(opening.subject)):
+        if (sealed := benchmark.sealed & roles.keys()) and (opening is None or not store.seals(opening.subject)):
             raise IntegrityError(f"task set '{min(sealed)}' is sealed: open it with `unseal`, which records it.")
         self._benchmark = benchmark
         self._runner = runner

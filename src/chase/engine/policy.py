@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
-from chase.core.observables import OBSERVABLES
-from chase.core.values import ResultItem, Shown
-from chase.harness.spec import Preference, ReadOn, Retrieval
+from chase.core.interfaces import Observable
+from chase.core.observables import distinct_ranks
+from chase.core.values import Placeholder, ResultItem, Shown
+from chase.harness.spec import Preference, ReadOn, Retrieval, placeholders_of
 
 STOP_WORDS = frozenset(
     "a above add after all an and answer are as at be by do does far for from how in into is it its much of on one "
@@ -16,14 +16,17 @@ STOP_WORDS = frozenset(
 )
 
 
-def expand(template: str, slots: Mapping[str, Sequence[str]]) -> list[str]:
-    """The queries of a template: one, or with `{periods}` one for each period. An empty slot makes none."""
-    used = re.findall(r"{(\w+)}", template)
+def expand(template: str, slots: Mapping[str, Sequence[str]], placeholders: Mapping[str, Placeholder]) -> list[str]:
+    """The queries of a template: one, or one for each value of a placeholder that stands for each. An empty slot
+    makes none.
+    """
+    used = dict.fromkeys(placeholders_of(template))
     if any(not slots.get(name) for name in used):
         return []
-    periods = slots["periods"] if "periods" in used else [""]
+    each = [name for name in used if placeholders[name].each]
+    rows = zip(*(slots[name] for name in each), strict=False) if each else [()]
     first = {name: values[0] for name, values in slots.items() if values}
-    return [template.format(**{**first, "periods": period}) for period in periods]
+    return [template.format(**{**first, **dict(zip(each, row, strict=True))}) for row in rows]
 
 
 def clean_query(query: str, policy: Retrieval) -> str:
@@ -45,20 +48,18 @@ def relaxed(query: str) -> str | None:
     return " ".join(kept) if kept else None
 
 
-def rerank(items: Sequence[ResultItem], preferences: Sequence[Preference]) -> list[ResultItem]:
+def rerank(
+    items: Sequence[ResultItem], preferences: Sequence[Preference], observables: Mapping[str, Observable]
+) -> list[ResultItem]:
     """The items by their place plus their rank on each preferred observable, weighted. Ties keep their order."""
-    if not preferences:
-        return list(items)
     scores = [float(place) for place in range(len(items))]
     for preference in preferences:
-        observable = OBSERVABLES[preference.observable]
-        values = [observable(item.shown) for item in items]
-        sign = 1.0 if preference.prefer == "low" else -1.0
-        known = sorted({sign * value for value in values if value is not None})
-        for place, value in enumerate(values):
+        observable = observables[preference.observable]
+        ranks, count = distinct_ranks([observable(item.shown) for item in items])
+        for place, rank in enumerate(ranks):
             # What cannot be seen of a document counts as the middle, neither for nor against it.
-            rank = known.index(sign * value) if value is not None else (len(known) - 1) / 2
-            scores[place] += preference.weight * rank
+            known = (count - 1) / 2 if rank is None else rank if preference.prefer == "low" else count - 1 - rank
+            scores[place] += preference.weight * known
     return [items[place] for place in sorted(range(len(items)), key=lambda place: scores[place])]
 
 
@@ -74,11 +75,11 @@ def merge(results: Sequence[Sequence[ResultItem]], policy: Retrieval) -> list[Re
     return list(seen.values())
 
 
-def reads_on(policy: ReadOn, shown: Shown) -> bool:
+def reads_on(policy: ReadOn, shown: Shown, observables: Mapping[str, Observable]) -> bool:
     """Whether the engine reads the document's continuation after this window."""
     if policy.when != "observable" or policy.observable is None:
         return policy.when == "always"
-    value = OBSERVABLES[policy.observable](shown)
+    value = observables[policy.observable](shown)
     if value is None:
         return False
     return value <= policy.at_most if policy.at_most is not None else value >= (policy.at_least or 0.0)

@@ -6,16 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from chase.core.values import AnswerForm
 from chase.harness.spec import Activation, Guidance, Harness
-
-ANSWER_FORMATS = {
-    "integer": "When you have the answer, reply with the integer alone and call no tool.",
-    "text": "When you have the answer, reply with the answer alone and call no tool.",
-}
-REPAIRS = {
-    "integer": "That is not one integer. Reply with the integer alone.",
-    "text": "That is empty. Reply with the answer alone.",
-}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,6 +16,8 @@ class Situation:
 
     question: str
     slots: Mapping[str, Sequence[str]]
+    blanked: Sequence[str]
+    """The placeholders whose values tell tasks apart."""
     calls_left: int
     opened: int
 
@@ -31,7 +25,7 @@ class Situation:
     def masked_question(self) -> str:
         """The question's words without the values that tell tasks apart."""
         text = self.question
-        for name in ("entity", "period", "periods"):
+        for name in self.blanked:
             for value in self.slots.get(name, ()):
                 text = text.replace(value, " ")
         return text.lower()
@@ -43,16 +37,16 @@ def is_active(when: Activation, situation: Situation) -> bool:
         words = set(re.findall(r"[a-z]+", situation.masked_question))
         if not words.intersection(when.question_has_any):
             return False
-    if len(situation.slots.get("periods", ())) < when.periods_at_least:
+    if any(len(situation.slots.get(name, ())) < least for name, least in when.values_at_least.items()):
         return False
     if when.calls_left_at_most is not None and situation.calls_left > when.calls_left_at_most:
         return False
     return situation.opened >= when.opened_at_least
 
 
-def system_prompt(harness: Harness, active: Sequence[Guidance]) -> str:
-    """The system prompt: prompt, answer format, tool instructions, memory, and guidance that holds from the start."""
-    parts = [harness.prompt.strip(), ANSWER_FORMATS[harness.structure.answer]]
+def system_prompt(harness: Harness, form: AnswerForm, active: Sequence[Guidance]) -> str:
+    """The system prompt: prompt, answer form, tool instructions, memory, and guidance that holds from the start."""
+    parts = [harness.prompt.strip(), form.instruction]
     if harness.structure.tools.instructions.strip():
         parts.append(f"Using the tools:\n{harness.structure.tools.instructions.strip()}")
     if harness.memory.strip():
@@ -61,8 +55,6 @@ def system_prompt(harness: Harness, active: Sequence[Guidance]) -> str:
     return "\n\n".join(parts)
 
 
-def fits_schema(answer: str, schema: str) -> bool:
-    """Whether an answer has the form that the harness's answer schema asks for."""
-    if schema == "integer":
-        return re.fullmatch(r"\s*[+\-−]?\d[\d,]*\s*", answer) is not None
-    return bool(answer.strip())
+def fits(answer: str, form: AnswerForm) -> bool:
+    """Whether an answer has the form that the benchmark asks for."""
+    return re.fullmatch(form.pattern, answer, re.DOTALL) is not None

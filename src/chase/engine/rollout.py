@@ -23,7 +23,7 @@ from chase.core.interfaces import Benchmark, Transformation
 from chase.core.keyed import digest, key_bits
 from chase.core.values import Json, Outcome, Rollout, RolloutKey, Usage
 from chase.engine import prompting, trace
-from chase.engine.episode import Episode
+from chase.engine.episode import Episode, Terms
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
 from chase.models.chat import ChatModel, Reply
@@ -101,7 +101,7 @@ async def run_rollout(
         episode = Episode(
             environment=environment,
             harness=job.harness,
-            slots=job.benchmark.slots(environment.question),
+            terms=_terms(job.benchmark, environment.question),
             hooks=hooks,
             trace=record,
         )
@@ -116,6 +116,15 @@ async def run_rollout(
         trace=record.finish(answer, reason, score),
     )
     return rollout, progress.requests
+
+
+def _terms(benchmark: Benchmark[Any], question: str) -> Terms:
+    return Terms(
+        observables={observable.name: observable for observable in benchmark.observables},
+        placeholders=benchmark.placeholders,
+        answer_form=benchmark.answer_form,
+        slots=benchmark.slots(question),
+    )
 
 
 async def _converse(
@@ -151,7 +160,7 @@ async def _converse(
 
 async def _first_messages(episode: Episode) -> list[ModelMessage]:
     active = episode.newly_active()
-    system = prompting.system_prompt(episode.harness, active)
+    system = prompting.system_prompt(episode.harness, episode.terms.answer_form, active)
     question = episode.environment.question
     episode.trace.add("prompt", system=system, user=question, guidance=[guidance.name for guidance in active])
     first = ModelRequest(parts=[SystemPromptPart(system), UserPromptPart(question)])
@@ -213,8 +222,9 @@ def _no_number(name: str) -> None:
 
 async def _objection(episode: Episode, text: str, repairs: int) -> str | None:
     """What the answer is sent back with, or None to accept it."""
-    if repairs > 0 and not prompting.fits_schema(text, episode.harness.structure.answer):
-        return prompting.REPAIRS[episode.harness.structure.answer]
+    form = episode.terms.answer_form
+    if repairs > 0 and not prompting.fits(text, form):
+        return form.repair
     return await episode.check_answer(text)
 
 

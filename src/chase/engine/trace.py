@@ -6,13 +6,16 @@ It holds what the agent saw and did, and nothing of which role or variant it ran
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from chase.core.values import Json, ToolResult
-from chase.engine.sandbox import HookFailure
+from chase.core.values import Json, JsonLayout, ResultItem, Shown, ToolResult
 
-VERSION = 2
+if TYPE_CHECKING:
+    from chase.engine.sandbox import HookFailure
+
+VERSION = 3
 
 _PLACE = ("id", "path", "listing", "hit", "window")
 _place = attrgetter(*_PLACE)
@@ -32,10 +35,6 @@ class Trace:
         self, by: str, tool: str, arguments: Mapping[str, Json], result: ToolResult, asked: Json = None
     ) -> None:
         """A tool call with its result; `asked` is what the model wrote where the harness changed it."""
-        shown = [
-            {name: value for name, value in zip(_PLACE, _place(item.shown), strict=True) if value is not None}
-            for item in result.items
-        ]
         self.add(
             "tool",
             by=by,
@@ -44,9 +43,9 @@ class Trace:
             **({"asked": asked} if asked is not None else {}),
             ok=result.ok,
             **({"coverage": result.coverage} if result.coverage is not None else {}),
-            shown=shown,
-            head=len(result.head),
-            result=result.text,
+            **({"layout": asdict(result.layout)} if result.layout is not None else {}),
+            head=result.head,
+            items=[_item(item) for item in result.items],
         )
 
     def add_failure(self, failure: HookFailure) -> None:
@@ -56,3 +55,29 @@ class Trace:
     def finish(self, answer: str | None, reason: str, score: float | None) -> dict[str, Any]:
         """The whole trace as JSON."""
         return {**self._head, "events": self.events, "answer": answer, "reason": reason, "score": score}
+
+
+def _item(item: ResultItem) -> dict[str, Json]:
+    """What was shown of a document: its places, and how it reads, once."""
+    shown = item.shown
+    found = {name: value for name, value in zip(_PLACE, _place(shown), strict=True) if value is not None}
+    found |= {"fields": dict(shown.fields)} if item.line is None else {"line": item.line}
+    if shown.text is not None and shown.text != item.line:
+        names = [name for name, value in shown.fields.items() if value == shown.text and item.line is None]
+        found |= {"text_field": names[0]} if names else {"text": shown.text}
+    return found
+
+
+def read_item(item: Mapping[str, Any]) -> Shown:
+    """The inverse of how an item is written."""
+    fields = item.get("fields", {})
+    text = fields[item["text_field"]] if "text_field" in item else item.get("text", item.get("line"))
+    places = {name: item[name] for name in _PLACE if name in item}
+    return Shown(**places, text=text if "window" in item else None, fields=fields)
+
+
+def result_text(event: Mapping[str, Any]) -> str:
+    """A tool event's result as it came, before the harness's policies."""
+    items = tuple(ResultItem(shown=read_item(item), line=item.get("line")) for item in event["items"])
+    layout = JsonLayout(**event["layout"]) if "layout" in event else None
+    return ToolResult(head=event["head"], items=items, layout=layout).text

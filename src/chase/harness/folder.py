@@ -12,10 +12,13 @@ import re
 import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import tomli_w
 
 from chase.core.errors import UserError, choose
+from chase.core.interfaces import Benchmark
+from chase.core.values import Json
 from chase.harness.spec import Activation, FrontMatter, Guidance, Harness, Structure, plain_text
 from chase.harness.typed_toml import parse_toml
 
@@ -25,6 +28,11 @@ MOST_MODULES = 64
 FENCE = "+++"
 _LAYOUT = (STRUCTURE, PROMPT, MEMORY, CONTROL, f"{GUIDANCE}/NAME.md")
 _MODULE = re.compile(rf"{GUIDANCE}/([a-z0-9-]{{1,64}})\.md")
+
+
+def initial_harness(benchmark: Benchmark[Any]) -> Harness:
+    """`H_0` of a benchmark."""
+    return parse_files(benchmark.initial, where=f"H_0 of {benchmark.name}")
 
 
 def load_harness(folder: Path) -> Harness:
@@ -81,7 +89,7 @@ def parse_files(files: Mapping[str, str], *, where: str) -> Harness:
         if name not in files:
             raise UserError(
                 f"{name} is missing in {where}. Write it, or start from a whole harness: "
-                "`chase harness init DIR --benchmark syn-ledger`."
+                "`chase harness init DIR --benchmark NAME`."
             )
     for name, text in files.items():
         _check_size(text, f"{where}/{name}")
@@ -143,7 +151,7 @@ def _listed(folder: Path) -> list[str]:
     except OSError as error:
         raise UserError(
             f"harness folder={folder} cannot be read: {error.strerror}. Name the folder that holds {STRUCTURE}, or "
-            "make one: `chase harness init DIR --benchmark syn-ledger`."
+            "make one: `chase harness init DIR --benchmark NAME`."
         ) from None
     _check_names(names, str(folder))
     return names
@@ -211,6 +219,12 @@ def _render_module(module: Guidance) -> str:
     condition = module.when.model_dump(mode="json", exclude_defaults=True)
     if not condition and not _opens_front_matter(module.text.split("\n")[0]):
         return f"{module.text}\n"
-    pairs = ", ".join(f"{key} = {json.dumps(value)}" for key, value in condition.items())
-    matter = f"when = {{{pairs}}}\n" if condition else ""
+    matter = f"when = {_inline(condition)}\n" if condition else ""
     return f"{FENCE}\n{matter}{FENCE}\n\n{module.text}\n"
+
+
+def _inline(value: Json) -> str:
+    """A value as TOML on one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_inline(item)}" for key, item in value.items()) + "}"
+    return json.dumps(value)

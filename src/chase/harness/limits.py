@@ -1,24 +1,21 @@
-"""Whether a harness fits a benchmark: its name, answer schema, observables, tools and budgets.
+"""Whether a harness fits a benchmark: its name, answer form, observables, placeholders, tools and bounds.
 
-In the paper some of these are checks of the generalization gate; here every method is held to them. The numbers that
-do not depend on a benchmark (1–12 results, 1–6 opened files, four templates) are in the fields of `spec.py`.
+In the paper some of these are checks of the generalization gate; here every method is held to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from chase.core.errors import UserError, choose
 from chase.core.interfaces import Benchmark
-from chase.core.values import ToolSpec
-from chase.harness.spec import Harness, base_name
-
-ANSWERS: Mapping[str, Literal["integer", "text"]] = {"syn-ledger": "integer"}
-"""The answer schema that a benchmark holds every harness to. One that is not here takes either."""
+from chase.core.values import HarnessBounds
+from chase.harness.spec import Harness, Structure, placeholders_of
 
 Problem = tuple[str, str, str]
 """(`key=value`, the file in the harness's folder, what is wrong and what to write)."""
+TOML = "harness.toml"
 
 
 def check_for_benchmark(harness: Harness, benchmark: Benchmark[Any], *, where: str = "harness") -> None:
@@ -33,14 +30,15 @@ def check_for_benchmark(harness: Harness, benchmark: Benchmark[Any], *, where: s
 
 
 def _problems(harness: Harness, benchmark: Benchmark[Any]) -> Iterator[Problem]:
-    structure, base = harness.structure, base_name(benchmark.name)
-    if structure.benchmark != base:
-        yield f"benchmark='{structure.benchmark}'", "harness.toml", f"write '{base}', or name another benchmark."
-    answer = ANSWERS.get(base, structure.answer)
-    if structure.answer != answer:
-        yield f"answer='{structure.answer}'", "harness.toml", f"its answers are of one kind; write '{answer}'."
+    structure, form = harness.structure, benchmark.answer_form
+    if structure.benchmark != benchmark.base:
+        problem = f"write '{benchmark.base}', or name another benchmark."
+        yield f"benchmark='{structure.benchmark}'", TOML, problem
+    if structure.answer not in (None, form.name):
+        yield f"answer='{structure.answer}'", TOML, f"its answers are of one kind; write '{form.name}'."
     yield from _observable_problems(harness, benchmark)
-    yield from _tool_problems(harness, benchmark)
+    yield from _template_problems(harness, benchmark)
+    yield from _count_problems(harness, benchmark)
     yield from _activation_problems(harness, benchmark)
     yield from _size_problems(harness, benchmark)
 
@@ -51,45 +49,89 @@ def _observable_problems(harness: Harness, benchmark: Benchmark[Any]) -> Iterato
     used |= {"tools.read_on": read_on} if read_on is not None else {}
     known = [observable.name for observable in benchmark.observables]
     for key, name in used.items():
-        try:
-            choose("observable", name, known)
-        except UserError as refusal:
-            yield f"{key}.observable='{name}'", "harness.toml", str(refusal)
+        if refusal := _refusal("observable", name, known):
+            yield f"{key}.observable='{name}'", TOML, refusal
 
 
-def _tool_problems(harness: Harness, benchmark: Benchmark[Any]) -> Iterator[Problem]:
-    retrieval, tools = harness.structure.retrieval, harness.structure.tools
-    search, opener = tool_of(benchmark, "search", "query"), tool_of(benchmark, "open", "file")
-    if search is None and (retrieval.templates or retrieval.rewrites):
-        yield "retrieval.templates, rewrites", "harness.toml", "it has no search tool; remove them."
-    most_results = _most_results(search) if search else None
-    if most_results is not None and (results := retrieval.results or 0) > most_results:
-        yield f"retrieval.results={results}", "harness.toml", f"write at most {most_results}."
-    opens = benchmark.limits.group_calls.get("open", 0) if opener else 0
-    for key in ("open_first", "reserved_reads"):
-        if (value := getattr(tools, key)) > opens:
-            problem = f"it allows {opens} file-opening calls; write at most {opens}."
-            yield f"tools.{key}={value}", "harness.toml", problem
+def _template_problems(harness: Harness, benchmark: Benchmark[Any]) -> Iterator[Problem]:
+    retrieval = harness.structure.retrieval
+    templates = [*retrieval.templates, *(rule.template for rule in retrieval.rewrites)]
+    if benchmark.interface.search is None and templates:
+        yield "retrieval.templates, rewrites", TOML, "it has no search tool; remove them."
+    if len(templates) > (most := benchmark.bounds.templates):
+        problem = f"in templates and rewrites together; write at most {most}."
+        yield f"query templates={len(templates)}", TOML, problem
+    for template in templates:
+        for name in placeholders_of(template):
+            if refusal := _refusal("placeholder", name, benchmark.placeholders):
+                yield f"query template='{template}'", TOML, refusal
 
 
-def tool_of(benchmark: Benchmark[Any], group: str, argument: str) -> ToolSpec | None:
-    """The benchmark's tool of a group that takes an argument: what the engine calls for a harness."""
-    of_group = [tool for tool in benchmark.tools if benchmark.limits.tool_groups.get(tool.name) == group]
-    return next((tool for tool in of_group if argument in tool.parameters.get("properties", {})), None)
+def _count_problems(harness: Harness, benchmark: Benchmark[Any]) -> Iterator[Problem]:
+    """Counts above what the benchmark allows."""
+    retrieval, tools, control = harness.structure.retrieval, harness.structure.tools, harness.structure.control
+    bounds, calls, opens = benchmark.bounds, benchmark.limits.total_calls, opening_calls(benchmark)
+    counts = (
+        ("retrieval.results", retrieval.results, _most_results(benchmark), ""),
+        ("retrieval.relax_below", retrieval.relax_below, bounds.results, ""),
+        *(("retrieval.rewrites.calls_left_at_most", r.calls_left_at_most, calls, "calls") for r in retrieval.rewrites),
+        ("tools.opened_files", tools.opened_files, bounds.opened, ""),
+        ("tools.open_first", tools.open_first, min(opens, bounds.opened), "file-opening calls"),
+        ("tools.reserved_reads", tools.reserved_reads, min(opens, bounds.reserved_reads), "file-opening calls"),
+        ("control.answer_when_calls_left", control.answer_when_calls_left, calls, "calls"),
+    )
+    for key, value, most, of in counts:
+        if (value or 0) > most:
+            allowed = f"it allows {opens if 'opening' in of else most} {of}; " if of else ""
+            yield f"{key}={value}", TOML, f"{allowed}write at most {most}."
 
 
-def _most_results(search: ToolSpec) -> int | None:
-    maximum = search.parameters["properties"].get("limit", {}).get("maximum")
-    return None if maximum is None else int(maximum)
+def exceeds(structure: Structure, bounds: HarnessBounds) -> bool:
+    """Whether a count is above a benchmark's bounds, whatever its calls."""
+    retrieval, tools = structure.retrieval, structure.tools
+    return (
+        len(retrieval.templates) + len(retrieval.rewrites) > bounds.templates
+        or max(retrieval.results or 0, retrieval.relax_below) > bounds.results
+        or max(tools.opened_files or 0, tools.open_first) > bounds.opened
+        or tools.reserved_reads > bounds.reserved_reads
+    )
+
+
+def _most_results(benchmark: Benchmark[Any]) -> int:
+    """Results that a search can be told to show."""
+    search, most = benchmark.interface.search, benchmark.bounds.results
+    if search is None or search.limit is None:
+        return most
+    spec = next(spec for spec in benchmark.tools if spec.name == search.tool)
+    return min(most, int(spec.parameters["properties"][search.limit].get("maximum", most)))
+
+
+def opening_calls(benchmark: Benchmark[Any]) -> int:
+    """How often documents can be opened in a rollout."""
+    limits, opener = benchmark.limits, benchmark.interface.open
+    return limits.group_calls.get(limits.tool_groups[opener.tool], 0) if opener else 0
 
 
 def _activation_problems(harness: Harness, benchmark: Benchmark[Any]) -> Iterator[Problem]:
-    """Guidance that could never become active."""
-    opens = benchmark.limits.group_calls.get("open", 0)
+    """Guidance that could never become active, or that asks for placeholders that there are not."""
+    opens = opening_calls(benchmark)
     for module in harness.guidance:
+        file = f"guidance/{module.name}.md"
         if (value := module.when.opened_at_least) > opens:
             problem = f"it allows {opens} file-opening calls, so this never holds; write at most {opens}."
-            yield f"when.opened_at_least={value}", f"guidance/{module.name}.md", problem
+            yield f"when.opened_at_least={value}", file, problem
+        for name in module.when.values_at_least:
+            if refusal := _refusal("placeholder", name, list(benchmark.placeholders)):
+                yield f"when.values_at_least.{name}", file, refusal
+
+
+def _refusal(kind: str, name: str, known: Iterable[str]) -> str:
+    """Why a name is none of the known ones; nothing where it is."""
+    try:
+        choose(kind, name, known)
+    except UserError as refusal:
+        return str(refusal)
+    return ""
 
 
 def _size_problems(harness: Harness, benchmark: Benchmark[Any]) -> Iterator[Problem]:

@@ -16,12 +16,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from chase.core.errors import UserError, choose
+from chase.core.errors import UserError
 from chase.core.keyed import digest
-from chase.core.observables import OBSERVABLES
 
-PLACEHOLDERS = ("entity", "period", "periods", "question")
-MOST_TEMPLATES = 4
+MOST = 1000
+"""No count in a harness is larger. What a benchmark allows is less (`limits.py`)."""
 Track = Literal["structural", "guidance"]
 
 COMPONENTS: Mapping[str, Track] = {
@@ -35,33 +34,17 @@ COMPONENTS: Mapping[str, Track] = {
 """The six editable components of the paper, each on its track. `control.py` belongs to the control policy."""
 
 
-def _known_observable(name: str) -> str:
-    try:
-        return choose("observable", name, OBSERVABLES)
-    except UserError as error:
-        raise ValueError(str(error)) from None
-
-
-def check_template(template: str) -> None:
-    """A ValueError unless the template is one line that uses the known placeholders, plainly."""
-    known = "|".join(PLACEHOLDERS)
-    if re.search(r"[{}]", re.sub(rf"{{(?:{known})}}", "", template)):
-        raise ValueError(
-            f"a query template's placeholders are {', '.join(PLACEHOLDERS)}, each in plain braces, "
-            "e.g. '{entity} {period}'"
-        )
-    if not template.strip() or not template.isprintable():
-        raise ValueError("a query template is one line of text, e.g. '{entity} {period}'")
+def placeholders_of(template: str) -> list[str]:
+    """The placeholders that a query template uses, in their order."""
+    return re.findall(r"{([a-z_]+)}", template)
 
 
 def _valid_template(template: str) -> str:
-    check_template(template)
+    if re.search(r"[{}]", re.sub(r"{[a-z_]+}", "", template)):
+        raise ValueError("a query template's placeholders are names in plain braces, e.g. '{question}'")
+    if not template.strip() or not template.isprintable():
+        raise ValueError("a query template is one line of text, e.g. '{question}'")
     return template
-
-
-def base_name(benchmark: str) -> str:
-    """A benchmark's name without seed, size and planted features: `syn-ledger` of `syn-ledger@7x40`."""
-    return re.split("[@:/]", benchmark, maxsplit=1)[0]
 
 
 def _valid_base_name(name: str) -> str:
@@ -76,7 +59,8 @@ def plain_text(text: str) -> str:
     return re.sub(r"\A(?:\ufeff|[ \t]*\n)+", "", text)
 
 
-ObservableName = Annotated[str, AfterValidator(_known_observable)]
+ObservableName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
+"""Which observables there are, a benchmark says."""
 Template = Annotated[str, AfterValidator(_valid_template)]
 BenchmarkName = Annotated[str, AfterValidator(_valid_base_name)]
 PlainText = Annotated[str, AfterValidator(plain_text)]
@@ -99,17 +83,17 @@ class Preference(_Part):
 class Rewrite(_Part):
     """A query of the model's is replaced by a template once few search calls are left."""
 
-    calls_left_at_most: int = Field(ge=0, le=12)
+    calls_left_at_most: int = Field(ge=0, le=MOST)
     template: Template
 
 
 class Retrieval(_Part):
     """How the engine searches for the model."""
 
-    results: int | None = Field(default=None, ge=1, le=12)
+    results: int | None = Field(default=None, ge=1, le=MOST)
     """Results a search shows, whatever the model asks for; None leaves it to the model and the tool's default."""
     templates: tuple[Template, ...] = ()
-    """Queries issued before the model's first turn; `{periods}` makes one query for each period."""
+    """Queries issued before the model's first turn. Which placeholders there are, the benchmark says."""
     merge: Literal["sequence", "round-robin"] = "sequence"
     """How the hits of several queries are put together."""
     diverse: bool = False
@@ -117,19 +101,11 @@ class Retrieval(_Part):
     drop_stop_words: bool = False
     most_terms: int = Field(default=0, ge=0, le=50)
     """Longest query in words; 0 is no limit."""
-    relax_below: int = Field(default=0, ge=0, le=12)
+    relax_below: int = Field(default=0, ge=0, le=MOST)
     """With fewer full matches than this the query is tried again with its last terms dropped."""
     rewrites: tuple[Rewrite, ...] = ()
     rank: tuple[Preference, ...] = ()
     """Hits are re-ordered by these leans, added to their place in the result."""
-
-    @model_validator(mode="after")
-    def _few_templates(self) -> Retrieval:
-        if (given := len(self.templates) + len(self.rewrites)) > MOST_TEMPLATES:
-            raise ValueError(
-                f"{given} query templates, in templates and rewrites together; write at most {MOST_TEMPLATES}"
-            )
-        return self
 
 
 class ReadOn(_Part):
@@ -157,11 +133,11 @@ class Tools(_Part):
 
     instructions: PlainText = Field(default="", max_length=4000)
     """Tool-use instructions, shown after the system prompt."""
-    opened_files: int = Field(default=6, ge=1, le=6)
-    """Most different files that are opened."""
-    reserved_reads: int = Field(default=0, ge=0, le=5)
+    opened_files: int | None = Field(default=None, ge=1, le=MOST)
+    """Most different files that are opened; None: as many as the benchmark's calls allow."""
+    reserved_reads: int = Field(default=0, ge=0, le=MOST)
     """File-opening calls kept for continuations: the last ones do not open a new file."""
-    open_first: int = Field(default=0, ge=0, le=6)
+    open_first: int = Field(default=0, ge=0, le=MOST)
     """Documents of the opening searches that the engine opens before the model's first turn."""
     read_on: ReadOn = ReadOn()
 
@@ -169,7 +145,7 @@ class Tools(_Part):
 class Control(_Part):
     """When the engine asks for the answer, and how often it sends one back."""
 
-    answer_when_calls_left: int = Field(default=0, ge=0, le=12)
+    answer_when_calls_left: int = Field(default=0, ge=0, le=MOST)
     """With at most so many calls left the model is told to answer; 0 never."""
     repairs: int = Field(default=0, ge=0, le=2)
     """How often an answer that does not fit the schema is sent back."""
@@ -181,7 +157,8 @@ class Structure(_Part):
     schema_: Literal["chase.harness/1"] = Field(default="chase.harness/1", alias="schema")
     benchmark: BenchmarkName
     """The base name: seed and size are the run's choice."""
-    answer: Literal["integer", "text"] = "integer"
+    answer: str | None = Field(default=None, max_length=64)
+    """The answer form; None: the benchmark's, which has one."""
     retrieval: Retrieval = Retrieval()
     tools: Tools = Tools()
     control: Control = Control()
@@ -190,13 +167,14 @@ class Structure(_Part):
 class Activation(_Part):
     """When a guidance module is shown: by what can be seen in the current task, never by which task it is.
 
-    Words are looked for in the question with entity and periods blanked out.
+    Words are looked for in the question with the values that tell tasks apart blanked out.
     """
 
     question_has_any: tuple[str, ...] = ()
-    periods_at_least: int = Field(default=0, ge=0, le=9)
-    calls_left_at_most: int | None = Field(default=None, ge=0, le=12)
-    opened_at_least: int = Field(default=0, ge=0, le=12)
+    values_at_least: dict[str, Annotated[int, Field(ge=1, le=MOST)]] = {}
+    """Placeholder → how many values the question has for it."""
+    calls_left_at_most: int | None = Field(default=None, ge=0, le=MOST)
+    opened_at_least: int = Field(default=0, ge=0, le=MOST)
 
     @field_validator("question_has_any")
     @classmethod
@@ -270,8 +248,3 @@ class Harness:
 
 INITIAL_PROMPT = "Use the available tools to answer the question and return the answer in the required format."
 """The core prompt of the initial harness in the paper's table."""
-
-
-def initial_harness(benchmark: str, *, answer: Literal["integer", "text"] = "integer") -> Harness:
-    """`H_0`: the paper's initial harness. No memory, no rewriting, no fallback, no reranking."""
-    return Harness(structure=Structure(benchmark=base_name(benchmark), answer=answer), prompt=INITIAL_PROMPT)

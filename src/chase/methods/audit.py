@@ -17,7 +17,7 @@ from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark, Challenger
 from chase.core.keyed import key_bits
 from chase.core.values import Json
-from chase.engine.evaluator import SEALED, Evaluator, unseal
+from chase.engine.evaluator import Evaluator, unseal
 from chase.engine.runner import Pace, Progress, Runner
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
@@ -146,7 +146,9 @@ class Audit:
         seen: set[str] = set()
         for t in range(1, self.settings.rounds + 1):
             self.tell("round", {"round": t})
-            drafts = await self.desk.drafts(t, self.harness, self.initial, seen)
+            drafts = await self.desk.drafts(
+                t, self.harness, self.initial, proposals=self.settings.proposals, archived=seen
+            )
             discovery = await discover(
                 self.arena, self.kit, drafts, pair=pair, role=SEARCH, tasks=tasks, archived=frozenset(seen),
                 count=self.settings.evaluated, reduce=self.settings.reduce,
@@ -271,11 +273,11 @@ async def audit_harness(
     progress: Progress | None = None, concurrency: int = 64,
 ) -> Audited:  # fmt: skip
     """Carry out an audit under a run id that the store knows. Run again, it goes on where it stopped."""
-    confirm = [role for role in plan.benchmark.roles if role not in (*SEARCH_ROLES, *SEALED)]
+    confirm = [role for role in plan.benchmark.roles if role not in (*SEARCH_ROLES, *plan.benchmark.sealed)]
     opening = None
     if plan.use_cert is not None:
         opening = unseal(store, run, {"harness": plan.harness.hash, "baseline": plan.baseline.hash}, plan.use_cert)
-        confirm += SEALED
+        confirm += plan.benchmark.sealed
     roles = (*SEARCH_ROLES, *confirm)
     runner = Runner(
         model=model,
@@ -295,7 +297,7 @@ async def audit_harness(
     )
     journal = Journal(store.workspace, run)
     attach_agents((plan.challenger,), store, Use(run=run, method="audit"), journal.folder, tell, model.meter)
-    tree = HistoryWriter(journal.folder / "history" / "challenger")
+    tree = HistoryWriter(journal.folder / "history" / "challenger", records=False)
     sizes = {} if plan.confirm_size is None else {CONFIRM: plan.confirm_size}
     audit = Audit(
         initial=Named(name="H0", harness=plan.baseline),
@@ -306,8 +308,6 @@ async def audit_harness(
             tree=tree,
             journal=journal,
             kit=plan.kit,
-            observables={o.name: o.description for o in plan.benchmark.observables},
-            proposals=plan.settings.proposals,
             seed=plan.seed,
         ),
         kit=plan.kit,

@@ -21,7 +21,7 @@ from chase.stats.estimates import Estimate, estimate
 from chase.store.store import Store
 
 NEUTRAL = "neutral"
-"""The variant `B_0`, where a benchmark knows it."""
+"""The name of `B_0` in a certification, where a benchmark knows it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,8 +81,8 @@ async def certify(
         benchmark=benchmark, runner=runner, store=store, roles=roles, run_seed=run_seed, opening=opening
     )
     variants = list(evolved.variants)
-    if NEUTRAL in benchmark.variants():
-        variants.append(Variant(name=NEUTRAL, transformation=benchmark.variant(NEUTRAL)))
+    if benchmark.neutral is not None:
+        variants.append(Variant(name=NEUTRAL, transformation=benchmark.variant(benchmark.neutral)))
     arena = StoreArena(evaluator, {})
     pair = [Named(name="H0", harness=initial.harness), Named(name="H*", harness=final.harness)]
     means = await arena.means(pair, variants, "cert")

@@ -17,8 +17,9 @@ from chase.core.values import Json
 from chase.engine.hooks import HOOKS, stubs
 from chase.harness.folder import render_files
 from chase.harness.spec import Activation, Structure
+from chase.proposers.forms import placeholder_words
 
-VERSION = 1
+VERSION = 2
 """Of the instructions and the layout of the desk. Raised with either."""
 RECORD_KEYS = ("edits", "targeted_failures", "activation", "stopping", "expected_tool_calls", "regression_risks")
 """The fields of the paper's table that an author fills in."""
@@ -87,6 +88,9 @@ class CodingAgentProposer(CodingAgent):
             round=context.round,
             benchmark=context.benchmark,
             edit_space=context.edit_space.description,
+            placeholders=placeholder_words(context.placeholders),
+            templates=context.bounds.templates,
+            answer=context.answer_form.name,
             constraints=constraints,
             archive=f"  {self.instructions.fill('archive')}\n" if context.constrained else "",
         )
@@ -111,7 +115,10 @@ def _context(context: ProposerContext, stamp: str) -> dict[str, Json]:
         "epsilon": context.epsilon,
         "edit_space": asdict(context.edit_space),
         "calls_allowed": dict(context.limits),
-        "observables": dict(context.observables),
+        "bounds": asdict(context.bounds),
+        "placeholders": {name: asdict(placeholder) for name, placeholder in context.placeholders.items()},
+        "answer_form": asdict(context.answer_form),
+        "observables": {name: o.description for name, o in context.observables.items()},
         "tracks": list(CANDIDATE_TRACKS),
         "forms": {
             "harness_toml": Structure.model_json_schema(by_alias=True),

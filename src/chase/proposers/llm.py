@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from chase.agents.conversation import Conversation, episode_bounds
@@ -22,9 +22,10 @@ from chase.core.values import Json
 from chase.harness.folder import render_files
 from chase.harness.spec import Structure
 from chase.models.chat import ChatModel
+from chase.proposers.forms import placeholder_words
 from chase.proposers.submission import CANDIDATES, DRAFTS, FEEDBACK, Drafts, Feedback, candidates_of
 
-VERSION = 1
+VERSION = 2
 """Of the prompts and the procedure. Raised with either."""
 
 
@@ -126,7 +127,11 @@ class LanguageModelProposer(RecordedAgent):
             "format",
             benchmark=context.benchmark,
             schema=json.dumps(plain_schema(Structure)),
-            observables="; ".join(f"{name}: {what}" for name, what in context.observables.items()),
+            observables="; ".join(f"{name}: {o.description}" for name, o in context.observables.items()),
+            placeholders=placeholder_words(context.placeholders),
+            templates=context.bounds.templates,
+            bounds=json.dumps(asdict(context.bounds)),
+            answer=context.answer_form.name,
             limits=json.dumps(dict(context.limits)),
             edit_space=context.edit_space.description,
         )

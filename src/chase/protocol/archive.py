@@ -6,19 +6,19 @@ Kept as JSON. Each entry holds the digest of the one before it: a changed, remov
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from chase.core.errors import IntegrityError, UserError
-from chase.core.interfaces import FirewallSubject
+from chase.core.interfaces import Benchmark, FirewallSubject
 from chase.core.keyed import digest
 from chase.core.values import Json
 from chase.protocol.firewall import FirewallRecord, examine
-from chase.protocol.proposal import Proposal
+from chase.protocol.proposal import Proposal, parse_for
 
 State = TypeVar("State")
 SCHEMA = "chase.archive/1"
@@ -142,37 +142,35 @@ def _first_line(error: BaseException) -> str:
 
 
 def views_digest(proposal: Proposal[State], subject: FirewallSubject[State]) -> str:
-    """Digest of everything shown of every check task under the transformation."""
-    transformation = proposal.transformation
-    return digest([subject.present(transformation.apply(subject.state(task))).view for task in subject.check_tasks])
+    """Digest of everything shown of every check task, and of what they share, under the transformation."""
+    units = (*subject.shared, *subject.check_tasks)
+    return digest([subject.present(proposal.transformation.apply(subject.state(unit))).view for unit in units])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replay(Generic[State]):
+class Replay:
     """How an archived entry came out when it was made again."""
 
     name: str
     problems: tuple[str, ...]
 
 
-def replay(
-    archive: Archive, subject: FirewallSubject[State], parse: Callable[[Mapping[str, Json]], Proposal[State]]
-) -> list[Replay[State]]:
+def replay(archive: Archive, benchmark: Benchmark[Any]) -> list[Replay]:
     """Render every entry again and run the firewall again: what is not as it was archived is a problem."""
     replays = []
     for entry in archive.entries:
         problems: list[str] = []
         try:
-            proposal = parse(entry.transformation)
+            proposal = parse_for(benchmark, entry.transformation).lifted(benchmark.subject)
         except UserError as error:
-            replays.append(Replay[State](name=entry.name, problems=(str(error),)))
+            replays.append(Replay(name=entry.name, problems=(str(error),)))
             continue
         if proposal.transformation.hash != entry.hash:
             problems.append("its canonical form is another one now")
-        if views_digest(proposal, subject) != entry.views:
+        if views_digest(proposal, benchmark.subject) != entry.views:
             problems.append("it shows something else now")
-        record = examine(proposal, subject)
+        record = examine(proposal, benchmark.subject)
         if not record.valid:
             problems.append(f"it is not valid any more: {', '.join(record.failed)}")
-        replays.append(Replay[State](name=entry.name, problems=tuple(problems)))
+        replays.append(Replay(name=entry.name, problems=tuple(problems)))
     return replays

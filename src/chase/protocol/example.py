@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from chase.core.interfaces import Benchmark, Transformation
-from chase.core.values import Json, ToolResult
+from chase.core.values import Json, ToolInterface, ToolResult
 
 State = TypeVar("State")
 
@@ -38,36 +39,57 @@ class Example:
     """None where the task looks the same to these calls."""
 
 
-def before_and_after(
-    benchmark: Benchmark[State],
-    transformation: Transformation[State],
-    *,
-    task: str,
-    looks: Sequence[Call],
-    openings: Sequence[Call],
-) -> Example:
-    """The answers that change: of the looks all, of the openings the first whose contents change.
+MOST_OPENED = 24
+"""Documents that are looked into for one whose contents change."""
+
+
+def example_of(benchmark: Benchmark[State], transformation: Transformation[State]) -> Example:
+    """The answers that change on the fixed example: of its listing, of a broad search, of the first document whose
+    contents change.
 
     Deterministic. Everything in it comes from the benchmark's own tools.
     """
+    task = benchmark.subject.check_tasks[0]
     released = benchmark.variant("released")
 
-    def answers(call: Call) -> tuple[ToolResult, ToolResult]:
+    def answers(tool: str | None, after_tool: str | None, arguments: Arguments) -> _Answers | None:
+        if tool is None or after_tool is None:
+            return None
         # An environment for each call: an example spends no budget.
-        before, after = (benchmark.environment(task, shown) for shown in (released, transformation))
-        return before.call(call.tool, call.arguments), after.call(call.tool, call.arguments)
+        old, new = (benchmark.environment(task, shown) for shown in (released, transformation))
+        call = Call(tool=tool, arguments=arguments(old.interface))
+        return call, old.call(tool, call.arguments), new.call(after_tool, arguments(new.interface))
 
-    changes = []
-    for call in looks:
-        before, after = answers(call)
-        if before.text != after.text:
-            changes.append(Change(call=call, before=before.text, after=after.text))
-    for call in openings:
-        before, after = answers(call)
-        if _contents(before) != _contents(after):
-            changes.append(Change(call=call, before=before.text, after=after.text))
-            break
+    before, after = (benchmark.environment(task, shown).interface for shown in (released, transformation))
+    question = benchmark.view(task, released).question
+    looks = [answers(before.listing, after.listing, lambda _: {})]
+    if before.search and after.search:
+        looks.append(answers(before.search.tool, after.search.tool, lambda i: _search_arguments(i, question)))
+    changes = [_change(*found) for found in looks if found is not None and found[1].text != found[2].text]
+    if before.open and after.open:
+        for shown in benchmark.sightings(task, released)[:MOST_OPENED]:
+            found = answers(before.open.tool, after.open.tool, partial(_open_arguments, document=shown.id))
+            if found is not None and _contents(found[1]) != _contents(found[2]):
+                changes.append(_change(*found))
+                break
     return Example(task=task, changes=tuple(changes))
+
+
+_Answers = tuple[Call, ToolResult, ToolResult]
+Arguments = Callable[[ToolInterface], Mapping[str, Json]]
+"""The arguments of a call, under the names of a variant."""
+
+
+def _change(call: Call, before: ToolResult, after: ToolResult) -> Change:
+    return Change(call=call, before=before.text, after=after.text)
+
+
+def _search_arguments(interface: ToolInterface, question: str) -> Mapping[str, Json]:
+    return {interface.search.query: question} if interface.search else {}
+
+
+def _open_arguments(interface: ToolInterface, document: str) -> Mapping[str, Json]:
+    return {interface.open.document: document} if interface.open else {}
 
 
 def _contents(result: ToolResult) -> list[str]:

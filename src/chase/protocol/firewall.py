@@ -46,17 +46,18 @@ class FirewallRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Examined(Generic[State]):
-    """One task before and after, worked out as the checks ask for it: what breaks, breaks in a check."""
+    """One unit before and after, worked out as the checks ask for it: what breaks, breaks in a check."""
 
     subject: FirewallSubject[State]
     proposal: Proposal[State]
-    task: str
+    unit: str
+    """A task, or what tasks share."""
     other: str
-    """The task whose question and contents are put in for the check of task independence."""
+    """The unit whose question and contents are put in for the check of task independence."""
 
     @cached_property
     def state(self) -> State:
-        return self.subject.state(self.task)
+        return self.subject.state(self.unit)
 
     @cached_property
     def transformed(self) -> State:
@@ -64,7 +65,7 @@ class Examined(Generic[State]):
 
     @cached_property
     def before(self) -> Presented:
-        return self.subject.released(self.task)
+        return self.subject.released(self.unit)
 
     @cached_property
     def after(self) -> Presented:
@@ -73,13 +74,13 @@ class Examined(Generic[State]):
 
 def task_and_answer(e: Examined[Any]) -> str | None:
     """The question, requested target and ground-truth answer are unchanged, and the answer is not shown."""
-    truth = e.subject.answer(e.task)
+    truth = e.subject.answer(e.unit)
     if e.after.question != e.before.question:
         return "the question changed"
     if e.after.answer != truth:
         return f"the answer recomputed from the view is {e.after.answer}"
-    if truth in e.after.numbers - e.before.numbers:
-        return "the view shows the answer as a new integer token"
+    if e.subject.newly_shown(e.unit, e.before, e.after):
+        return "the view newly shows an answer"
     return None
 
 
@@ -92,7 +93,7 @@ def available_information(e: Examined[Any]) -> str | None:
 
 
 def access_and_resources(e: Examined[Any]) -> str | None:
-    """The same documents and tool operations are accessible within the same limits."""
+    """The same documents and tool operations are accessible within the same limits, whatever the tools are called."""
     return _difference(e.before.access, e.after.access)
 
 
@@ -115,7 +116,7 @@ def declared_changes(e: Examined[Any]) -> str | None:
 
 def task_independence(e: Examined[Any]) -> str | None:
     """With another task's question, answer, labels, record values and ids the protocol changes in the same way."""
-    exchanged = e.subject.exchanged(e.task, e.other)
+    exchanged = e.subject.exchanged(e.unit, e.other)
     theirs = _changes(e.subject, exchanged, e.proposal.transformation.apply(exchanged))
     same = theirs == _changes(e.subject, e.state, e.transformed)
     return None if same else f"the change depends on what the task is about (exchanged with {e.other})"
@@ -124,7 +125,7 @@ def task_independence(e: Examined[Any]) -> str | None:
 def replay_and_inversion(e: Examined[Any]) -> str | None:
     """A second run gives the same bytes, the records are recovered, and a stated inverse restores the state."""
     transformation = e.proposal.transformation
-    again = e.subject.present(transformation.apply(e.subject.state(e.task)))
+    again = e.subject.present(transformation.apply(e.subject.state(e.unit)))
     if again != e.after:
         return "a replay shows something else"
     if _pieces(again) != _pieces(e.before):
@@ -172,14 +173,20 @@ CHECKS: Mapping[str, Callable[[Examined[Any]], str | None]] = {
 def examine(
     proposal: Proposal[State], subject: FirewallSubject[State], tasks: Sequence[str] | None = None
 ) -> FirewallRecord:
-    """Run the seven checks over the validity-check set, or over given tasks (confirmation's, before it starts)."""
+    """Run the seven checks over the validity-check set, or over given tasks (confirmation's, before it starts).
+
+    What tasks share belongs to the check set: it is examined with it, once.
+    """
     checked = list(tasks if tasks is not None else subject.check_tasks)
+    units = [(task, checked[place - 1]) for place, task in enumerate(checked)]
+    if tasks is None:
+        units = [*((unit, unit) for unit in subject.shared), *units]
     wrong: dict[str, str] = {}
-    for place, task in enumerate(checked):
-        examined = Examined(proposal=proposal, subject=subject, task=task, other=checked[place - 1])
+    for unit, other in units:
+        examined = Examined(proposal=proposal, subject=subject, unit=unit, other=other)
         for name, check in CHECKS.items():
             if name not in wrong and (problem := _safely(check, examined)) is not None:
-                wrong[name] = f"{task}: {problem}"
+                wrong[name] = f"{unit}: {problem}"
         if len(wrong) == len(CHECKS):
             break
     return FirewallRecord(

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from chase.core import interfaces
 from chase.core.errors import UserError, choose
 from chase.core.values import Json
 
@@ -53,9 +54,13 @@ class OperatorKind(Generic[State]):
     inverse: Callable[[Any], Mapping[str, Json] | None] = _irreversible
     """Arguments with which the same kind undoes it, or None."""
 
+    def schema(self) -> Json:
+        """JSON schema of the arguments."""
+        return self.arguments.model_json_schema()
+
     def choices(self) -> Mapping[str, Sequence[Json]]:
         """Each argument's values, all of them: what an allowlist offers is finite."""
-        properties = self.arguments.model_json_schema().get("properties", {})
+        properties = self.schema().get("properties", {})
         return {name: _values(schema) for name, schema in properties.items()}
 
     def forms(self) -> Sequence[KindOperator[State]]:
@@ -112,13 +117,12 @@ class KindOperator(Generic[State]):
         return None if arguments is None else self.kind.make(arguments)
 
 
-Allowlist = Mapping[str, OperatorKind[State]]
-"""The kinds that proposals for a benchmark may use, by name."""
-
-
 def make_operator(
-    allowlist: Mapping[str, OperatorKind[State]], name: str, arguments: Mapping[str, Json], version: int | None = None
-) -> KindOperator[State]:
+    allowlist: Mapping[str, interfaces.OperatorKind[State]],
+    name: str,
+    arguments: Mapping[str, Json],
+    version: int | None = None,
+) -> interfaces.Operator[State]:
     """An operator of the allowlist; anything else is refused with the reason."""
     kind = allowlist[choose("operator", name, sorted(allowlist))]
     if version is not None and version != kind.version:

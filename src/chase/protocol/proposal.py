@@ -10,11 +10,13 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chase.core.errors import UserError
+from chase.core.interfaces import Benchmark, FirewallSubject, Operator, OperatorKind
 from chase.core.values import Json
-from chase.protocol.operators import KindOperator, OperatorKind, make_operator
+from chase.protocol.operators import make_operator
 from chase.protocol.transformation import OperatorList
 
 State = TypeVar("State")
+Examined = TypeVar("Examined")
 LONGEST = 65_536
 """Characters of a proposal."""
 MOST_OPERATORS = 12
@@ -55,6 +57,19 @@ class Proposal(Generic[State]):
     declared: frozenset[str]
     description: str = ""
     claims: tuple[str, ...] = ()
+
+    def lifted(self, subject: FirewallSubject[Examined]) -> Proposal[Examined]:
+        """The same proposal, with the same canonical form, on the states that the firewall examines."""
+        seeded = list(self.transformation.pinned())
+        operators = tuple(subject.lift(pinned.operator) for pinned in seeded)
+        pins = tuple(pinned.seed for pinned in seeded) or None
+        return Proposal(
+            benchmark=self.benchmark,
+            transformation=OperatorList(operators=operators, pins=pins),
+            declared=self.declared,
+            description=self.description,
+            claims=self.claims,
+        )
 
     def to_json(self) -> Json:
         """The form that parses back to this proposal, with every default written out."""
@@ -106,6 +121,13 @@ def parse_proposal(
     )
 
 
+def parse_for(benchmark: Benchmark[Any], data: str | Mapping[str, Json]) -> Proposal[Any]:
+    """A proposal for a benchmark; anything outside its allowlist is a `UserError`."""
+    return parse_proposal(
+        data, benchmark=benchmark.base, allowlist=benchmark.allowlist, fields=benchmark.protocol_fields
+    )
+
+
 def _form(data: str | Mapping[str, Json]) -> TransformationForm:
     try:
         text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
@@ -122,9 +144,7 @@ def _form(data: str | Mapping[str, Json]) -> TransformationForm:
         raise UserError(f"{where}: {first['msg']}. See docs/transformations.md for the form.") from None
 
 
-def _declared(
-    form: TransformationForm, operators: tuple[KindOperator[Any], ...], fields: frozenset[str]
-) -> frozenset[str]:
+def _declared(form: TransformationForm, operators: tuple[Operator[Any], ...], fields: frozenset[str]) -> frozenset[str]:
     if form.declared is None:
         return frozenset().union(*(operator.fields for operator in operators))
     unknown = sorted(set(form.declared) - fields)

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from chase.core.agents import Draft
 from chase.core.errors import UserError
+from chase.core.interfaces import FirewallSubject
 from chase.protocol.firewall import FirewallRecord
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.proposal import Proposal
-from chase.protocol.screen import screen
 
 Verdict = Literal["valid", "refused", "invalid", "duplicate", "inactive"]
 
@@ -45,6 +45,23 @@ class Screened:
         return len(self.proposal.transformation.operators) if self.proposal else 0
 
 
+def exclusion(
+    proposal: Proposal[Any], subject: FirewallSubject[Any], archived: Collection[str]
+) -> Literal["duplicate", "inactive"] | None:
+    """Why a valid proposal is not worth a rollout: its canonical form is archived, or nothing looks any different."""
+    if proposal.transformation.hash in archived:
+        return "duplicate"
+    return None if is_active(proposal, subject) else "inactive"
+
+
+def is_active(proposal: Proposal[Any], subject: FirewallSubject[Any]) -> bool:
+    """Whether the fixed example, any other check task, or what they share is shown differently."""
+    return any(
+        subject.present(proposal.transformation.apply(subject.state(unit))).view != subject.released(unit).view
+        for unit in (*subject.check_tasks, *subject.shared)
+    )
+
+
 def screen_draft(
     kit: ProtocolKit, draft: Draft, *, archived: Collection[str], discovery: Sequence[str] = ()
 ) -> Screened:
@@ -57,7 +74,7 @@ def screen_draft(
     if not record.valid:
         failed = ", ".join(record.failed)
         return Screened(draft=draft, verdict="invalid", reason=failed, proposal=proposal, firewall=record)
-    if excluded := screen(kit.lift(proposal), kit.subject, archived):
+    if excluded := exclusion(kit.lift(proposal), kit.subject, archived):
         return Screened(draft=draft, verdict=excluded, reason=excluded, proposal=proposal, firewall=record)
     return Screened(
         draft=draft,

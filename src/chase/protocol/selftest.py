@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any
 
 from chase.core.errors import UserError
-from chase.core.interfaces import FirewallSubject
+from chase.core.interfaces import Benchmark, Controls, FirewallSubject, NegativeControl, Progress
+from chase.core.values import Json
 from chase.protocol.firewall import CHECKS, examine
-from chase.protocol.proposal import Proposal
-from chase.protocol.screen import is_active
-
-State = TypeVar("State")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Negative(Generic[State]):
-    """A negative control with the check that must catch it, and whether no other may."""
-
-    name: str
-    proposal: Proposal[State]
-    check: str
-    alone: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Controls(Generic[State]):
-    """What a benchmark brings to the self-test."""
-
-    positive: Mapping[str, Proposal[State]]
-    negative: Sequence[Negative[State]]
-    refused: Mapping[str, Callable[[], object]]
-    """Proposals that must not pass parsing: calling them must raise a `UserError`."""
+from chase.protocol.proposal import Proposal, parse_for
+from chase.protocol.screening import is_active
+from chase.protocol.transformation import OperatorList
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,23 +25,26 @@ class Outcome:
     passed: bool
 
 
-def selftest(
-    subject: FirewallSubject[State], controls: Controls[State], progress: Callable[[str], None]
-) -> list[Outcome]:
-    """Every control's outcome, and for each check whether some control is caught by it alone."""
-    outcomes = [_positive(name, proposal, subject, progress) for name, proposal in controls.positive.items()]
-    outcomes += [_refused(name, attempt) for name, attempt in controls.refused.items()]
+def selftest(benchmark: Benchmark[Any], progress: Progress, controls: Controls | None = None) -> list[Outcome]:
+    """Every control's outcome (the benchmark's own, unless others are given), and for each check whether some control
+    is caught by it alone.
+    """
+    controls, subject = controls or benchmark.controls(), benchmark.subject
+    outcomes = []
+    for name, operators in controls.positive.items():
+        progress(name)
+        outcomes.append(_positive(name, parse_for(benchmark, _form(benchmark, operators)).lifted(subject), subject))
+    outcomes += [_refused(name, benchmark, operators) for name, operators in controls.refused.items()]
     caught_alone: set[str] = set()
     for negative in controls.negative:
         progress(negative.name)
-        failed = examine(negative.proposal, subject).failed
+        failed = examine(_proposal(benchmark, negative), subject).failed
         if failed == (negative.check,):
             caught_alone.add(negative.check)
         passed = failed == (negative.check,) if negative.alone else negative.check in failed
         expected = f"caught by {negative.check}{' alone' if negative.alone else ''}"
-        outcomes.append(
-            Outcome(control=negative.name, expected=expected, found=", ".join(failed) or "accepted", passed=passed)
-        )
+        found = ", ".join(failed) or "accepted"
+        outcomes.append(Outcome(control=negative.name, expected=expected, found=found, passed=passed))
     for check in CHECKS:
         found = "yes" if check in caught_alone else "no"
         expected = "some control is caught by it alone"
@@ -69,10 +52,17 @@ def selftest(
     return outcomes
 
 
-def _positive(
-    name: str, proposal: Proposal[State], subject: FirewallSubject[State], progress: Callable[[str], None]
-) -> Outcome:
-    progress(name)
+def _form(benchmark: Benchmark[Any], operators: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    return {"benchmark": benchmark.base, "operators": [dict(o) for o in operators], "seed": 7}
+
+
+def _proposal(benchmark: Benchmark[Any], control: NegativeControl) -> Proposal[Any]:
+    """A negative control as a proposal that passed parsing, so that a check has to catch it."""
+    transformation: OperatorList[Any] = OperatorList(operators=(control.operator,))
+    return Proposal(benchmark=benchmark.base, transformation=transformation, declared=control.declared)
+
+
+def _positive(name: str, proposal: Proposal[Any], subject: FirewallSubject[Any]) -> Outcome:
     record = examine(proposal, subject)
     active = is_active(proposal, subject)
     should_act = bool(proposal.transformation.operators)
@@ -81,9 +71,9 @@ def _positive(
     return Outcome(control=name, expected=expected, found=found, passed=found == expected)
 
 
-def _refused(name: str, attempt: Callable[[], object]) -> Outcome:
+def _refused(name: str, benchmark: Benchmark[Any], operators: Sequence[Mapping[str, Json]]) -> Outcome:
     try:
-        attempt()
+        parse_for(benchmark, _form(benchmark, operators))
     except UserError:
         return Outcome(control=name, expected="refused in parsing", found="refused in parsing", passed=True)
     return Outcome(control=name, expected="refused in parsing", found="parsed", passed=False)

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chase.benchmarks.catalogue import open_benchmark
+from chase.benchmarks.registry import open_benchmark
 from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark, Environment
 from chase.core.values import Json, Shown, ToolResult

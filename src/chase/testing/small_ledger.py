@@ -1,7 +1,7 @@
 """Syn-Ledger at the size of a live test: a few of its tasks, three tool calls each, short descriptions and results.
 
 Tasks, contents, variants, operators and scorer are Syn-Ledger's own, and so are the firewall and its kit
-(`ledger_kit(benchmark)`). It is for small models that are slow at reading, never for a result.
+(`ProtocolKit(benchmark)`). It is for small models that are slow at reading, never for a result.
 """
 
 from __future__ import annotations

@@ -11,11 +11,10 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.values import Rollout
 from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
-from chase.harness.spec import Harness, initial_harness
+from chase.harness.spec import Harness
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
-
-H0 = initial_harness("syn-ledger")
+from chase.testing.ledger import H0
 
 
 def told(*directives: str) -> Harness:

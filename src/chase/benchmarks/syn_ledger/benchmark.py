@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Self
+from pathlib import Path
+from typing import Any, Self
 
 from chase.benchmarks.syn_ledger import generator, rendering, scoring, tools
 from chase.benchmarks.syn_ledger.allocation import ROLES, allocate
+from chase.benchmarks.syn_ledger.canonical import LedgerSubject
 from chase.benchmarks.syn_ledger.combinatorics import BLOCK, PLANTED
 from chase.benchmarks.syn_ledger.constructions import constructions
 from chase.benchmarks.syn_ledger.contents import Task, read_slots
+from chase.benchmarks.syn_ledger.controls import ledger_controls
 from chase.benchmarks.syn_ledger.features import FEATURES, PAPER_FEATURES, Change
 from chase.benchmarks.syn_ledger.generator import GeneratedTask
-from chase.benchmarks.syn_ledger.manifest import Manifest
+from chase.benchmarks.syn_ledger.manifest import PROTOCOL_FIELDS, Manifest
+from chase.benchmarks.syn_ledger.operators import ALLOWLIST
 from chase.benchmarks.syn_ledger.rendering import RenderedFile
-from chase.benchmarks.syn_ledger.tools import LIMITS, TOOLS, LedgerEnvironment, SearchableFile, record_words
+from chase.benchmarks.syn_ledger.terms import ANSWER_FORM, BASE, BOUNDS, DEFAULTS, INITIAL, PLACEHOLDERS
+from chase.benchmarks.syn_ledger.tools import (
+    INTERFACE,
+    LIMITS,
+    TOOLS,
+    LedgerEnvironment,
+    SearchableFile,
+    record_words,
+)
 from chase.core.errors import UserError, choose
-from chase.core.interfaces import Environment, Transformation
+from chase.core.interfaces import Controls, Environment, Progress, Transformation
 from chase.core.keyed import digest, sorted_by_key
 from chase.core.observables import OBSERVABLES, ObservableFunction
 from chase.core.values import CheckResult, Defaults, FileView, Limits, Shown, ToolSpec, View
+from chase.protocol.operators import OperatorKind
 from chase.protocol.transformation import OperatorList
 
 DEFAULT_SEED = 20261
@@ -92,15 +105,20 @@ class SynLedger:
         "tools": tools.VERSION,
         "scorer": scoring.VERSION,
     }
+    base = BASE
     limits: Limits = LIMITS
     tools: Sequence[ToolSpec] = TOOLS
+    interface = INTERFACE
     roles: Sequence[str] = ROLES
-    defaults = Defaults(
-        rounds=3,
-        epsilon="0.05",
-        eta="0.05",
-        rollouts={"evo": 2, "disc": 2, "conf1": 5, "conf2": 5, "conf3": 5, "cert": 3},
-    )
+    sealed = frozenset({"cert"})
+    defaults: Defaults = DEFAULTS
+    initial: Mapping[str, str] = INITIAL
+    answer_form = ANSWER_FORM
+    bounds = BOUNDS
+    placeholders = PLACEHOLDERS
+    neutral = "neutral"
+    allowlist: Mapping[str, OperatorKind[Manifest]] = ALLOWLIST
+    protocol_fields = PROTOCOL_FIELDS
     observables: Sequence[ObservableFunction] = tuple(OBSERVABLES.values())
     sizes: Mapping[str, int] = {}
     """Role → most of its tasks that are used; all where it is not named."""
@@ -171,15 +189,10 @@ class SynLedger:
         every = [task for task, of in self._role_of.items() if of == role]
         return sorted(sorted_by_key(every, "fewer")[: self.sizes[role]] if role in self.sizes else every)
 
-    @property
-    def role_sizes(self) -> dict[str, int]:
-        """How many tasks each role has."""
-        return {role: len(self.tasks(role)) for role in self.roles}
-
     def fewer(self, sizes: Mapping[str, int]) -> Self:
-        """The same benchmark with at most so many tasks of a role, chosen by a hash: its rollouts are the same."""
         cut = copy(self)
         cut.sizes = dict(sizes)
+        cut.__dict__.pop("subject", None)  # its check tasks are those that are used
         return cut
 
     def role_of(self, task: str) -> str:
@@ -235,8 +248,18 @@ class SynLedger:
             for document, protocol in zip(self.task(task).documents, manifest, strict=True)
         )
 
-    def shown(self, task: str, transformation: Transformation[Manifest]) -> list[Shown]:
-        """What can be shown of each document: its places in the listing and in broad results, its first window."""
+    @cached_property
+    def subject(self) -> LedgerSubject:
+        return LedgerSubject(self)
+
+    def controls(self) -> Controls:
+        evo = frozenset(d.id for task in self.tasks("evo") for d in self.task(task).documents)
+        return ledger_controls(evo)
+
+    def pieces(self, shown: Shown) -> Sequence[str]:
+        return re.findall(r"\b\d+\b", shown.text or "")
+
+    def sightings(self, task: str, transformation: Transformation[Manifest]) -> list[Shown]:
         files = self._searchable(task, transformation)
         return [
             Shown(
@@ -264,12 +287,34 @@ class SynLedger:
             "question": [question],
         }
 
-    def validate(self, progress: Callable[[str], None]) -> Sequence[CheckResult]:
+    def validate(self, progress: Progress) -> Sequence[CheckResult]:
         from chase.benchmarks.syn_ledger.validation import validate
 
         return validate(self, progress)
 
+    # Capabilities beyond the contract
 
-def open_syn_ledger(name: str) -> SynLedger:
-    """The Syn-Ledger benchmark of a name."""
+    def task_labels(self, task: str) -> Mapping[str, str]:
+        return {"family": self.task(task).family.name}
+
+    def statistics(self) -> Mapping[str, Any]:
+        from chase.benchmarks.syn_ledger.statistics import statistics
+
+        return statistics(self)
+
+    def statistics_table(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
+        from chase.benchmarks.syn_ledger.statistics import statistics_table
+
+        return statistics_table(self)
+
+    def export(self, transformation: Transformation[Manifest], folder: Path, progress: Progress) -> Mapping[str, int]:
+        from chase.benchmarks.syn_ledger.export import export_benchmark
+
+        return export_benchmark(self, transformation, folder, progress)
+
+
+def open_syn_ledger(name: str, data: Path | None = None) -> SynLedger:
+    """The Syn-Ledger benchmark of a name. It is made from its name alone: data is refused."""
+    if data is not None:
+        raise UserError(f"--data={data}: {BASE} is made from its name alone. Leave --data out.")
     return SynLedger(SynLedgerSpec.parse(name))

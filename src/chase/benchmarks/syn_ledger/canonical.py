@@ -15,7 +15,8 @@ from chase.benchmarks.syn_ledger.manifest import PROTOCOL_FIELDS, DocumentProtoc
 from chase.benchmarks.syn_ledger.parsing import parse
 from chase.benchmarks.syn_ledger.rendering import RenderedFile, render
 from chase.benchmarks.syn_ledger.tools import VERSION as TOOLS_VERSION
-from chase.benchmarks.syn_ledger.world import World
+from chase.benchmarks.syn_ledger.world import Lifted, World
+from chase.core.interfaces import Operator
 from chase.core.keyed import digest, key_bits, opaque_id, sorted_by_key
 from chase.core.values import Json, Presented
 
@@ -32,12 +33,17 @@ class LedgerSubject:
         tasks = [*benchmark.tasks("evo"), *benchmark.tasks("disc")]
         self.check_tasks: Sequence[str] = sorted_by_key(tasks, "firewall", benchmark.content_hash)
 
-    @property
-    def name(self) -> str:
-        return self._benchmark.name
+    shared: Sequence[str] = ()
 
     def answer(self, task: str) -> Json:
         return self._benchmark.task(task).answer
+
+    def newly_shown(self, task: str, before: Presented, after: Presented) -> bool:
+        """Whether the answer is a new integer token."""
+        return self.answer(task) in after.tokens - before.tokens
+
+    def lift(self, operator: Operator[Manifest]) -> Operator[World]:
+        return Lifted(operator)
 
     def state(self, task: str) -> World:
         made = self._benchmark.generated[self._benchmark.task(task).id]
@@ -79,7 +85,7 @@ class LedgerSubject:
             question=state.question,
             answer=_answer(state.question, contents),
             contents=contents,
-            numbers=frozenset(visible_numbers([state.question, *_shown(files)])),
+            tokens=frozenset(visible_numbers([state.question, *_shown(files)])),
             access=_access(state, files),
             scoring=_scoring(state),
             protocol=self.protocol(state),

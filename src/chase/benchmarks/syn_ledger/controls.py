@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chase.benchmarks.syn_ledger.contents import Document, Record
+from chase.benchmarks.syn_ledger.contents import Document, Record, read_question, solve
 from chase.benchmarks.syn_ledger.features import HALF
 from chase.benchmarks.syn_ledger.manifest import DocumentProtocol, Manifest
 from chase.benchmarks.syn_ledger.scoring import score
 from chase.benchmarks.syn_ledger.world import World
+from chase.core.interfaces import Controls, NegativeControl
 from chase.core.values import Json
 from chase.protocol.operators import Arguments, OperatorKind
 
@@ -50,9 +51,25 @@ class Nothing(Arguments):
     """No arguments."""
 
 
+REFUSED: Mapping[str, list[dict[str, Json]]] = {
+    "operator outside the allowlist": [{"name": "selftest.moves-content"}],
+    "construction operator": [{"name": "construction.neutralise", "arguments": {"feature": "depth"}}],
+    "argument outside the type": [{"name": "permute", "arguments": {"aspect": "answer"}}],
+}
+
+
+def ledger_controls(documents_of_a_role: frozenset[str]) -> Controls:
+    """The self-test's controls. The argument is what a cheat would have to know: who has which role."""
+    return Controls(
+        positive=POSITIVE,
+        negative=[control.negative() for control in _negative(documents_of_a_role)],
+        refused=REFUSED,
+    )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Control:
-    """A negative control: an operator that the named check must catch, alone where `alone` says so."""
+    """A negative control as a change of the world."""
 
     name: str
     check: str
@@ -61,8 +78,8 @@ class Control:
     fields: frozenset[str] = frozenset({"rank"})
     inverse: Callable[[Any], Mapping[str, Json] | None] = lambda _: None
 
-    def kind(self) -> OperatorKind[World]:
-        return OperatorKind(
+    def negative(self) -> NegativeControl:
+        kind: OperatorKind[World] = OperatorKind(
             name=f"selftest.{self.name}",
             version=1,
             summary="a negative control",
@@ -70,6 +87,9 @@ class Control:
             fields=lambda _: self.fields,
             run=self.run,
             inverse=self.inverse,
+        )
+        return NegativeControl(
+            name=self.name, check=self.check, operator=kind.make({}), declared=self.fields, alone=self.alone
         )
 
 
@@ -136,10 +156,11 @@ def _flip(world: World, arguments: Nothing, seed: int) -> World:
     )
 
 
-def negative_controls(
-    world_answer: Callable[[World], int | None], documents_of_a_role: frozenset[str]
-) -> tuple[Control, ...]:
-    """The negative controls. The arguments are what a cheat would have to know: the answer, and who has which role."""
+def _world_answer(world: World) -> int | None:
+    return solve(read_question(world.question), [record for d in world.documents for record in d.records])
+
+
+def _negative(documents_of_a_role: frozenset[str]) -> tuple[Control, ...]:
     return (
         Control(
             name="changes-answer",
@@ -216,7 +237,7 @@ def negative_controls(
         Control(
             name="rule-on-answer",
             check="task-independence",
-            run=lambda w, a, s: _demote(w, lambda d, p: (world_answer(w) or 0) % 2 == 0),
+            run=lambda w, a, s: _demote(w, lambda d, p: (_world_answer(w) or 0) % 2 == 0),
         ),
         Control(
             name="replay-differs", check="replay-and-inversion", alone=False, fields=frozenset({"listing"}), run=_flip

@@ -31,3 +31,17 @@ def statistics(benchmark: SynLedger) -> dict[str, Any]:
             for pair in counts["released"]["pairs"]
         }
     return {"benchmark": benchmark.name, "splits": splits, "pairs": pairs}
+
+
+def statistics_table(benchmark: SynLedger) -> tuple[str, list[str], list[list[str]]]:
+    """The same in a table: title, headings, rows."""
+    rows = []
+    for split, row in statistics(benchmark)["splits"].items():
+        cells = [
+            f"{levels['released']['favorable']} / {levels['neutral']['favorable']} of {levels['released']['total']}"
+            for levels in row["features"].values()
+        ]
+        families = "/".join(str(count) for count in row["families"].values())
+        rows.append([split, str(row["size"]), families, *cells])
+    title = f"{benchmark.name}: favorable evidence documents, released / neutral, of all"
+    return title, ["split", "tasks", "families", *benchmark.planted], rows

@@ -13,7 +13,17 @@ from dataclasses import dataclass
 from chase.benchmarks.syn_ledger.arithmetic import calculate
 from chase.benchmarks.syn_ledger.contents import Record
 from chase.benchmarks.syn_ledger.rendering import WINDOW, RenderedFile
-from chase.core.values import Json, Limits, ResultItem, Shown, ToolResult, ToolSpec
+from chase.core.values import (
+    Json,
+    Limits,
+    OpenTool,
+    ResultItem,
+    SearchTool,
+    Shown,
+    ToolInterface,
+    ToolResult,
+    ToolSpec,
+)
 
 VERSION = 1
 DEFAULT_RESULTS, MOST_RESULTS = 4, 12
@@ -70,6 +80,12 @@ TOOLS = (
     ),
 )
 
+INTERFACE = ToolInterface(
+    search=SearchTool(tool="search", query="query", limit="limit"),
+    open=OpenTool(tool="open_file", document="file"),
+    listing="list_files",
+)
+
 
 def words_of(text: str) -> frozenset[str]:
     """The words of a text as the search compares them."""
@@ -106,6 +122,7 @@ class LedgerEnvironment:
     ) -> None:
         self.question = question
         self.tools = tools
+        self.interface = INTERFACE
         self.limits = limits
         self._files = files
         self._used: Counter[str] = Counter()
@@ -129,23 +146,26 @@ class LedgerEnvironment:
         self._used[group] += 1
         if group == "unknown":
             names = ", ".join(spec.name for spec in self.tools)
-            return _refusal(f"There is no tool {_quoted(tool)}. Tools: {names}.")
+            return self.refusal(f"There is no tool {_quoted(tool)}. Tools: {names}.")
         if not left["total"] or not left[group]:
             most = self.limits.group_calls[group]
-            return _refusal(
+            return self.refusal(
                 f"No {group} calls left: this task allows {most} of them and {self.limits.total_calls} calls in all."
             )
         spec = self._spec(tool)
         if not isinstance(arguments, Mapping):
-            return _refusal(f"{tool} takes its arguments as one JSON object.")
+            return self.refusal(f"{tool} takes its arguments as one JSON object.")
         unknown = [_quoted(name) for name in arguments if name not in spec.parameters["properties"]]
         missing = sorted(set(spec.parameters["required"]) - set(arguments))
         if unknown or missing:
             wanted = ", ".join(spec.parameters["properties"]) or "no arguments"
             told = [f"unknown: {', '.join(unknown[:4])}"] if unknown else []
             told += [f"missing: {', '.join(missing)}"] if missing else []
-            return _refusal(f"{tool} takes {wanted}; {'; '.join(told)}.")
+            return self.refusal(f"{tool} takes {wanted}; {'; '.join(told)}.")
         return self._handlers[tool](arguments)
+
+    def refusal(self, message: str) -> ToolResult:
+        return ToolResult(head=message, ok=False)
 
     def _spec(self, tool: str) -> ToolSpec:
         return next(spec for spec in self.tools if spec.name == tool)
@@ -155,7 +175,7 @@ class LedgerEnvironment:
         items = [
             ResultItem(
                 shown=Shown(id=f.file.id, path=f.file.path, listing=place, listing_of=len(files)),
-                text=f"{f.file.path} [{f.file.id}]",
+                line=f"{f.file.path} [{f.file.id}]",
             )
             for place, f in enumerate(files)
         ]
@@ -165,9 +185,9 @@ class LedgerEnvironment:
         allowed = self._spec("search").parameters["properties"]["limit"]
         query, limit, most = arguments["query"], arguments.get("limit", allowed["default"]), allowed["maximum"]
         if not isinstance(query, str) or not (wanted := words_of(query)):
-            return _refusal("search: query must be a text with at least one word.")
+            return self.refusal("search: query must be a text with at least one word.")
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= most:
-            return _refusal(f"search: limit must be an integer from 1 to {most}.")
+            return self.refusal(f"search: limit must be an integer from 1 to {most}.")
         full = [f for f in self._files if any(wanted <= words for words in f.words)]
         full.sort(key=lambda f: f.file.id)
         broad = sorted((f for f in self._files if f not in full), key=lambda f: f.rank)
@@ -175,7 +195,7 @@ class LedgerEnvironment:
         items = [
             ResultItem(
                 shown=Shown(id=f.file.id, path=f.file.path, hit=place, hit_of=len(hits)),
-                text=f"{f.file.path} [{f.file.id}]\n    first record: {f.file.preview}",
+                line=f"{f.file.path} [{f.file.id}]\n    first record: {f.file.preview}",
             )
             for place, f in enumerate(hits)
         ]
@@ -186,30 +206,28 @@ class LedgerEnvironment:
         wanted = arguments["file"]
         found = next((f.file for f in self._files if wanted in (f.file.path, f.file.id)), None)
         if found is None:
-            return _refusal("open_file: no such file. Give a path or an id that a search or listing showed.")
+            return self.refusal("open_file: no such file. Give a path or an id that a search or listing showed.")
         window = self._windows_read[found.id]
         if window >= len(found.windows):
-            return _refusal(f"open_file: {found.path} has no more records.")
+            return self.refusal(f"open_file: {found.path} has no more records.")
         self._windows_read[found.id] += 1
         first = window * WINDOW + 1
         shown = Shown(id=found.id, path=found.path, window=window, text=found.windows[window])
         head = f"{found.path} [{found.id}], records {first}-{first + WINDOW - 1} of {WINDOW * len(found.windows)}:"
-        return ToolResult(head=head, items=(ResultItem(shown=shown, text=found.windows[window]),))
+        item = ResultItem(shown=shown, line=found.windows[window])
+        more = {"file": wanted} if window + 1 < len(found.windows) else None
+        return ToolResult(head=head, items=(item,), reads_on=more)
 
     def _calculator(self, arguments: Mapping[str, Json]) -> ToolResult:
         expression = arguments["expression"]
         if not isinstance(expression, str):
-            return _refusal("calculator: expression must be a text.")
+            return self.refusal("calculator: expression must be a text.")
         try:
             return ToolResult(head=calculate(expression))
         except ValueError as error:
-            return _refusal(f"calculator: {error}.")
+            return self.refusal(f"calculator: {error}.")
 
 
 def _quoted(text: str) -> str:
     """A text of the agent's as a message may repeat it: short and printable."""
     return repr(text if len(text) <= 40 else f"{text[:40]}…")
-
-
-def _refusal(message: str) -> ToolResult:
-    return ToolResult(head=message, ok=False)

@@ -1,7 +1,7 @@
 """A whole task as the firewall sees it: everything that an agent's view is made from.
 
-Transformations act on manifests. Lifted to worlds (`lift`), they can be compared with transformations that reach for
-more, which is how the firewall's own controls show that it would notice.
+Transformations act on manifests. Lifted to worlds (`Lifted`), they can be compared with transformations that reach
+for more, which is how the firewall's own controls show that it would notice.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from chase.benchmarks.syn_ledger.rendering import RenderedFile
 from chase.benchmarks.syn_ledger.tools import LIMITS, TOOLS
 from chase.core.interfaces import Operator
 from chase.core.values import Json, Limits, ToolSpec
-from chase.protocol.proposal import Proposal
-from chase.protocol.transformation import OperatorList
 
 Scorer = Callable[[int, str | None], float]
 
@@ -75,17 +73,3 @@ class Lifted:
     def inverse(self) -> Operator[World] | None:
         inverse = self.operator.inverse()
         return None if inverse is None else Lifted(inverse)
-
-
-def lift(proposal: Proposal[Manifest]) -> Proposal[World]:
-    """The same proposal on worlds, with the same canonical form."""
-    pinned = list(proposal.transformation.pinned())
-    return Proposal(
-        benchmark=proposal.benchmark,
-        transformation=OperatorList(
-            operators=tuple(Lifted(p.operator) for p in pinned), pins=tuple(p.seed for p in pinned) or None
-        ),
-        declared=proposal.declared,
-        description=proposal.description,
-        claims=proposal.claims,
-    )

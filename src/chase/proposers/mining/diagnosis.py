@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from chase.agents.reading import Reading, ranks
-from chase.core.observables import OBSERVABLES
+from chase.core.interfaces import Observable
 from chase.core.values import Shown
 from chase.stats.estimates import z_score
 
@@ -25,14 +25,14 @@ class Diagnosis:
     """Observable → its low and high quartile over documents seen."""
 
 
-def diagnose(readings: Sequence[Reading]) -> Diagnosis:
+def diagnose(readings: Sequence[Reading], observables: Mapping[str, Observable]) -> Diagnosis:
     """Proactive: how the harness makes the model behave. Hindsight: which behaviour goes with success or failure."""
     kinds: Counter[str] = Counter(kind for reading in readings if reading.score < 1 for kind in failure_kinds(reading))
     return Diagnosis(
         failures={kind: count / len(readings) for kind, count in kinds.items()},
         success=sum(reading.score for reading in readings) / len(readings),
-        leads={name: _lead(name, readings) for name in OBSERVABLES},
-        bounds=_bounds([shown for reading in readings for shown in reading.seen.values()]),
+        leads={name: _lead(observable, readings) for name, observable in observables.items()},
+        bounds=_bounds([shown for reading in readings for shown in reading.seen.values()], observables),
     )
 
 
@@ -49,7 +49,7 @@ def failure_kinds(reading: Reading) -> Iterable[str]:
         yield "nothing matched"
 
 
-def _lead(name: str, readings: Sequence[Reading]) -> float:
+def _lead(observable: Observable, readings: Sequence[Reading]) -> float:
     """Documents that successes opened against those they saw and left alone, by rank, as a z score.
 
     The agent's own taste is in it too: a miner takes what goes with success, whatever it comes from.
@@ -58,7 +58,7 @@ def _lead(name: str, readings: Sequence[Reading]) -> float:
     for reading in readings:
         if reading.score < 1:
             continue
-        place = ranks(OBSERVABLES[name], reading.seen.values())
+        place = ranks(observable, reading.seen.values())
         opened = [place[d] for d in reading.opened if d in place]
         left = [rank for document, rank in place.items() if document not in reading.opened]
         if opened and left:
@@ -66,9 +66,9 @@ def _lead(name: str, readings: Sequence[Reading]) -> float:
     return z_score(differences)
 
 
-def _bounds(documents: Sequence[Shown]) -> dict[str, tuple[float, float]]:
+def _bounds(documents: Sequence[Shown], observables: Mapping[str, Observable]) -> dict[str, tuple[float, float]]:
     bounds = {}
-    for name, observable in OBSERVABLES.items():
+    for name, observable in observables.items():
         values = sorted(value for shown in documents if (value := observable(shown)) is not None)
         if len(set(values)) > 1:
             bounds[name] = (values[len(values) // 4], values[3 * len(values) // 4])

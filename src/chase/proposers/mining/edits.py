@@ -10,8 +10,9 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from chase.core.errors import UserError
-from chase.core.values import Json
-from chase.harness.spec import PLACEHOLDERS, Activation, Guidance, Harness, Structure
+from chase.core.values import HarnessBounds, Json
+from chase.harness.limits import exceeds
+from chase.harness.spec import Activation, Guidance, Harness, Structure
 
 Side = Literal["low", "high"]
 SIDES: tuple[Side, ...] = ("low", "high")
@@ -70,7 +71,9 @@ def vocabulary() -> Mapping[str, Any]:
     return data
 
 
-def every_edit(observables: Iterable[str], bounds: Mapping[str, Sequence[float]], *, space: str) -> list[Edit]:
+def every_edit(
+    observables: Iterable[str], bounds: Mapping[str, Sequence[float]], placeholders: Sequence[str], *, space: str
+) -> list[Edit]:
     """All edits of an edit space. `bounds` are an observable's low and high quartile, as seen in the traces."""
     found: list[Edit] = []
     for name, entry in vocabulary()["edits"].items():
@@ -79,7 +82,7 @@ def every_edit(observables: Iterable[str], bounds: Mapping[str, Sequence[float]]
         if entry["family"] == "observable":
             found += [_on_observable(name, entry, o, s, bounds) for o in observables for s in SIDES if o in bounds]
         elif entry.get("value") == ["{placeholder}"]:
-            found += list(_templates(name, entry))
+            found += list(_templates(name, entry, placeholders))
         else:
             found.append(_edit(name, entry, value=entry.get("value")))
     return found
@@ -107,23 +110,26 @@ def _on_observable(
     )
 
 
-def _templates(name: str, entry: Mapping[str, Any]) -> Iterator[Edit]:
-    for left in PLACEHOLDERS:
-        for right in ("", *PLACEHOLDERS):
+def _templates(name: str, entry: Mapping[str, Any], placeholders: Sequence[str]) -> Iterator[Edit]:
+    for left in placeholders:
+        for right in ("", *placeholders):
             template = " ".join(f"{{{part}}}" for part in (left, right) if part)
             if left != right:
                 yield _edit(name, entry, name=f"{name}-{left}-{right}".rstrip("-"), value=[template])
 
 
-def combine(harness: Harness, edits: Iterable[Edit]) -> tuple[Harness, list[Edit]]:
-    """The harness with the compatible edits, and which those are."""
+def combine(harness: Harness, edits: Iterable[Edit], bounds: HarnessBounds) -> tuple[Harness, list[Edit]]:
+    """The harness with the edits that are compatible and within bounds, and which those are."""
     kept: list[Edit] = []
     for edit in edits:
         if any(edit.conflicts(other) for other in kept):
             continue
         try:
-            harness = edit.apply(harness)
+            edited = edit.apply(harness)
         except (ValueError, UserError):
-            continue  # a limit of the harness: four templates, say
+            continue
+        if exceeds(edited.structure, bounds):
+            continue  # one template too many, say
+        harness = edited
         kept.append(edit)
     return harness, kept

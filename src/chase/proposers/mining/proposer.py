@@ -48,12 +48,14 @@ class MiningProposer(AnswersOnce):
 
     async def propose(self, context: ProposerContext) -> Sequence[Candidate]:
         history = History(context.history)
-        readings = [read_trace(trace) for _, trace in history.traces(context.current, RELEASED)]
-        diagnosis = diagnose(readings)
+        form = context.answer_form.pattern
+        readings = [read_trace(trace, form) for _, trace in history.traces(context.current, RELEASED)]
+        diagnosis = diagnose(readings, context.observables)
         hindsight = _hindsight(history, context)
         current = _edits_of(history, context.current)
         sound = current if hindsight.base is None else list(hindsight.base)
-        space = every_edit(_shuffled(context), diagnosis.bounds, space=context.edit_space.name)
+        placeholders = list(context.placeholders)
+        space = every_edit(_shuffled(context), diagnosis.bounds, placeholders, space=context.edit_space.name)
         weights = self._weights(space, diagnosis, hindsight)
 
         def drawn(track: str, taken: Iterable[Edit]) -> list[Edit]:
@@ -111,7 +113,7 @@ class MiningProposer(AnswersOnce):
     def _candidate(
         history: History, context: ProposerContext, track: CandidateTrack, plan: Sequence[Edit], diagnosis: Diagnosis
     ) -> Candidate:
-        harness, edits = combine(history.harness(context.initial), plan)
+        harness, edits = combine(history.harness(context.initial), plan, context.bounds)
         before = {edit.name for edit in _edits_of(history, context.current)}
         new = [edit for edit in edits if edit.name not in before]
         record: dict[str, Json] = {
@@ -156,7 +158,7 @@ def _hindsight(history: History, context: ProposerContext) -> Hindsight:
         if mean is not None and base is not None:
             for edit in record.get("new", []):
                 gains.setdefault(edit, []).append(mean - base)
-    broken = _violations(history, context) if context.constrained else {}
+    broken = {} if context.epsilon is None else _violations(history, context.initial, float(context.epsilon))
     best = max(broken, key=lambda name: (history.mean(name, RELEASED) or 0.0, name), default=None)
     offending: set[str] = set()
     for name, entries in broken.items():
@@ -173,13 +175,12 @@ def _hindsight(history: History, context: ProposerContext) -> Hindsight:
     )
 
 
-def _violations(history: History, context: ProposerContext) -> dict[str, list[dict[str, Any]]]:
+def _violations(history: History, initial: str, epsilon: float) -> dict[str, list[dict[str, Any]]]:
     """Harness → the archived counterfactuals under which it lost more than epsilon of its gain."""
-    epsilon = float(context.epsilon)
     broken: dict[str, list[dict[str, Any]]] = {}
     for entry, described in history.archive().items():
         for name in history.harnesses():
-            delta = history.destruction(name, context.initial, entry)
+            delta = history.destruction(name, initial, entry)
             if delta is not None and delta > epsilon + 1e-9:
                 broken.setdefault(name, []).append(described)
     return broken

@@ -1,0 +1,13 @@
+"""Syn-Ledger's entry in the registry of benchmarks."""
+
+from __future__ import annotations
+
+from chase.benchmarks.registry import BenchmarkEntry
+from chase.benchmarks.syn_ledger.benchmark import open_syn_ledger
+
+ENTRY = BenchmarkEntry(
+    name="syn-ledger",
+    summary="320 synthetic ledger tasks with planted benchmark-wide shortcuts and a known B_0",
+    pattern="syn-ledger[@SEED[xBLOCKS]][:FIVE+PLANTED+FEATURES][/evo64]",
+    open=open_syn_ledger,
+)

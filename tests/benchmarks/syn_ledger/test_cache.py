@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from chase.benchmarks import catalogue
+from chase.benchmarks import registry
 from chase.benchmarks.cache import SUFFIX, BuiltCache
 from chase.benchmarks.syn_ledger import benchmark as benchmark_module
 from chase.benchmarks.syn_ledger import built as module
@@ -39,7 +39,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> BuiltCache:
     """A cache with both in it. No test changes it."""
     cache = BuiltCache(folder=tmp_path_factory.mktemp("kept"))
     for name in NAMES:
-        open_syn_ledger(name, cache)
+        open_syn_ledger(name, cache=cache)
     return cache
 
 
@@ -97,7 +97,7 @@ def file_in(cache: BuiltCache) -> Path:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_benchmark_from_the_cache_is_equal_in_everything(name: str, kept: BuiltCache) -> None:
-    cached, fresh = open_syn_ledger(name, kept), open_once(name)
+    cached, fresh = open_syn_ledger(name, cache=kept), open_once(name)
     assert isinstance(cached.generated, BuiltTasks)
     assert isinstance(fresh.generated, dict)
     assert cached.content_hash == fresh.content_hash
@@ -118,7 +118,7 @@ def test_a_benchmark_from_the_cache_is_equal_in_everything(name: str, kept: Buil
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_variant_of_a_benchmark_from_the_cache_is_equal(name: str, kept: BuiltCache) -> None:
-    cached, fresh = open_syn_ledger(name, kept), open_once(name)
+    cached, fresh = open_syn_ledger(name, cache=kept), open_once(name)
     for variant in fresh.variants():
         mine, other = cached.variant(variant), fresh.variant(variant)
         assert mine == other  # what is set for any document included
@@ -132,7 +132,7 @@ def test_every_variant_of_a_benchmark_from_the_cache_is_equal(name: str, kept: B
 
 
 def test_the_hash_is_that_of_the_tasks_as_they_are_read(kept: BuiltCache, ledger: SynLedger) -> None:
-    cached = open_syn_ledger(NAME, kept)
+    cached = open_syn_ledger(NAME, cache=kept)
     assert faults.copied(cached).content_hash == ledger.content_hash
 
 
@@ -140,7 +140,7 @@ def test_the_hash_is_that_of_the_tasks_as_they_are_read(kept: BuiltCache, ledger
 class TestSynLedgerFromTheCache(LedgerConformance):
     @pytest.fixture
     def benchmark(self, kept: BuiltCache) -> SynLedger:
-        return open_syn_ledger(NAME, kept)
+        return open_syn_ledger(NAME, cache=kept)
 
 
 # Built once, read on demand
@@ -152,21 +152,21 @@ def test_a_benchmark_is_built_once(cache: BuiltCache, builds: list[str], monkeyp
 
     monkeypatch.setattr(benchmark_module, "allocate", allocate)
     for _ in range(3):
-        open_syn_ledger(NAME, cache).content_hash  # noqa: B018
+        open_syn_ledger(NAME, cache=cache).content_hash  # noqa: B018
     assert builds == []
 
 
 def test_a_benchmark_that_is_not_there_is_built_and_kept(tmp_path: Path, builds: list[str], ledger: SynLedger) -> None:
     cache = BuiltCache(folder=tmp_path / "new")
-    first = open_syn_ledger(NAME, cache)
+    first = open_syn_ledger(NAME, cache=cache)
     assert builds == [NAME]
-    second = open_syn_ledger(NAME, cache)
+    second = open_syn_ledger(NAME, cache=cache)
     assert builds == [NAME]
     assert first.content_hash == second.content_hash == ledger.content_hash
 
 
 def test_a_task_is_read_when_it_is_asked_for(cache: BuiltCache, reads: list[int], ledger: SynLedger) -> None:
-    cached = open_syn_ledger(NAME, cache)
+    cached = open_syn_ledger(NAME, cache=cache)
     for role in cached.roles:
         assert {cached.role_of(task) for task in cached.tasks(role)} == {role}
     assert (cached.content_hash, len(cached.generated)) == (ledger.content_hash, 320)
@@ -187,8 +187,8 @@ def test_without_a_cache_it_is_built_and_nothing_is_written(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     SynLedger(SPEC)
-    open_syn_ledger(NAME, None)
-    catalogue.open_benchmark(NAME, None)
+    open_syn_ledger(NAME, cache=None)
+    registry.open_benchmark(NAME, cache=None)
     assert builds == [NAME] * 3
     assert list(tmp_path.iterdir()) == []
 
@@ -197,7 +197,7 @@ def test_by_name_it_is_kept_in_the_home_folder(
     tmp_path: Path, builds: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    hashes = {open_().content_hash for open_ in (lambda: open_syn_ledger(NAME), lambda: catalogue.open_benchmark(NAME))}
+    hashes = {open_().content_hash for open_ in (lambda: open_syn_ledger(NAME), lambda: registry.open_benchmark(NAME))}
     assert len(hashes) == 1
     assert builds == [NAME]
     assert [file.parent for file in tmp_path.rglob(f"*{SUFFIX}")] == [tmp_path / ".cache" / "chase" / "benchmarks"]
@@ -235,12 +235,12 @@ def test_a_damaged_file_is_built_anew_and_replaced(
     sound = file.read_bytes()
     assert damage(sound) != sound
     file.write_bytes(damage(sound))
-    anew = open_syn_ledger(NAME, cache)
+    anew = open_syn_ledger(NAME, cache=cache)
     assert builds == [NAME]
     assert anew.content_hash == ledger.content_hash
     assert anew.generated == ledger.generated
     assert file.read_bytes() == sound
-    assert open_syn_ledger(NAME, cache).content_hash == ledger.content_hash
+    assert open_syn_ledger(NAME, cache=cache).content_hash == ledger.content_hash
     assert builds == [NAME]
 
 
@@ -248,7 +248,7 @@ def test_the_file_of_another_benchmark_is_not_taken(cache: BuiltCache, kept: Bui
     assert kept.folder is not None
     other = next(file for file in kept.folder.iterdir() if file.name != file_in(cache).name)
     shutil.copy2(other, file_in(cache))
-    open_syn_ledger(NAME, cache)
+    open_syn_ledger(NAME, cache=cache)
     assert builds == [NAME]
 
 
@@ -273,7 +273,7 @@ def _other_answer(pieces: list[str], _: Notes) -> None:
 def test_whoever_writes_other_tasks_gets_another_hash(cache: BuiltCache, builds: list[str], ledger: SynLedger) -> None:
     task, made = next(iter(ledger.generated.items()))
     rewrite(cache, _other_answer)
-    written = open_syn_ledger(NAME, cache)
+    written = open_syn_ledger(NAME, cache=cache)
     assert builds == []
     assert written.task(task).answer == made.task.answer + 1
     assert written.content_hash == faults.copied(written).content_hash != ledger.content_hash
@@ -281,9 +281,9 @@ def test_whoever_writes_other_tasks_gets_another_hash(cache: BuiltCache, builds:
 
 @pytest.mark.slow
 def test_validation_notices_that_other_tasks_were_written(cache: BuiltCache) -> None:
-    assert faults.check(open_syn_ledger(NAME, cache), "deterministic-rebuild").passed
+    assert faults.check(open_syn_ledger(NAME, cache=cache), "deterministic-rebuild").passed
     rewrite(cache, _other_answer)
-    assert not faults.check(open_syn_ledger(NAME, cache), "deterministic-rebuild").passed
+    assert not faults.check(open_syn_ledger(NAME, cache=cache), "deterministic-rebuild").passed
 
 
 def _other_roles(_: list[str], notes: Notes) -> None:
@@ -313,7 +313,7 @@ def test_content_that_would_not_be_built_is_not_taken(
     before = file_in(cache).read_bytes()
     rewrite(cache, change)
     assert file_in(cache).read_bytes() != before
-    assert open_syn_ledger(NAME, cache).content_hash == ledger.content_hash
+    assert open_syn_ledger(NAME, cache=cache).content_hash == ledger.content_hash
     assert builds == [NAME]
 
 
@@ -343,7 +343,7 @@ def test_a_task_that_is_not_as_its_notes_say_is_refused(
     change: Callable[[list[str], Notes], None], cache: BuiltCache, ledger: SynLedger
 ) -> None:
     rewrite(cache, change)
-    opened = open_syn_ledger(NAME, cache)
+    opened = open_syn_ledger(NAME, cache=cache)
     first = next(iter(opened.generated))
     with pytest.raises(IntegrityError, match="Delete the cache's folder"):
         opened.view(first, opened.variant("neutral"))
@@ -363,7 +363,7 @@ def test_tasks_that_would_come_back_as_others_are_not_kept(
     monkeypatch.setattr(generator, "generate", lambda *_: [odd, *rest])
     cache = BuiltCache(folder=tmp_path)
     for _ in range(2):
-        opened = open_syn_ledger(NAME, cache)
+        opened = open_syn_ledger(NAME, cache=cache)
         assert opened.generated[first.task.id] == odd
     assert list(tmp_path.iterdir()) == []
 
@@ -421,12 +421,12 @@ def test_every_file_that_decides_the_content_is_in_the_key(name: str, code: dict
 def test_edited_code_builds_anew_without_a_new_version(
     cache: BuiltCache, code: dict[str, Path], builds: list[str]
 ) -> None:
-    open_syn_ledger(NAME, cache)
+    open_syn_ledger(NAME, cache=cache)
     assert builds == []
     edit(code["syn_ledger/generator.py"])
-    open_syn_ledger(NAME, cache)
+    open_syn_ledger(NAME, cache=cache)
     assert builds == [NAME]
-    open_syn_ledger(NAME, cache)
+    open_syn_ledger(NAME, cache=cache)
     assert builds == [NAME]
 
 
@@ -436,7 +436,7 @@ def test_a_process_that_runs_older_code_than_the_files_hold_neither_reads_nor_wr
     cache = BuiltCache(folder=tmp_path / "cache")
     code["syn_ledger/generator.py"].write_text("# edited after this process was started\n")
     for _ in range(2):
-        open_syn_ledger(NAME, cache)
+        open_syn_ledger(NAME, cache=cache)
     assert builds == [NAME] * 2
     assert not (tmp_path / "cache").exists()
 
@@ -469,7 +469,7 @@ def test_a_subclass_with_other_limits_never_has_the_hash_of_its_parent(
 def test_altered_copies_of_a_benchmark_from_the_cache_have_hashes_of_their_own(
     kept: BuiltCache, ledger: SynLedger
 ) -> None:
-    cached = open_syn_ledger(NAME, kept)
+    cached = open_syn_ledger(NAME, cache=kept)
     task = cached.tasks("evo")[0]
     for alter in (faults.wrong_answer, faults.second_solution, faults.unbalanced_level):
         altered, expected = (faults.rebuilt(b, faults.in_task(task, alter)) for b in (cached, ledger))

@@ -25,7 +25,7 @@ def once(name: str, folder: str | None) -> tuple[float, str]:
     """Wall seconds of one opening, and the content hash."""
     cache = None if folder is None else BuiltCache(folder=Path(folder))
     start = time.perf_counter()
-    benchmark = open_syn_ledger(name, cache)
+    benchmark = open_syn_ledger(name, cache=cache)
     found = benchmark.content_hash
     for task in (benchmark.tasks(role)[0] for role in benchmark.roles):
         for variant in ("released", "neutral"):

@@ -206,7 +206,7 @@ def test_by_name_it_is_kept_in_the_home_folder(
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, builds: list[str], ledger: SynLedger) -> None:
     (tmp_path / "file").touch()
     for _ in range(2):
-        opened = open_syn_ledger(NAME, BuiltCache(folder=tmp_path / "file" / "cache"))
+        opened = open_syn_ledger(NAME, cache=BuiltCache(folder=tmp_path / "file" / "cache"))
         assert opened.content_hash == ledger.content_hash
     assert builds == [NAME] * 2
 

@@ -46,7 +46,7 @@ async def test_a_trace_holds_nothing_but_what_is_named_here(ledger: SynLedger) -
     assert keys == {
         "prompt": {"system", "user", "guidance"},
         "model": {"text", "calls"},
-        "tool": {"by", "tool", "arguments", "ok", "coverage", "shown", "head", "result"},
+        "tool": {"by", "tool", "arguments", "ok", "coverage", "head", "items"},
     }
     assert rollout.trace["version"] == trace.VERSION
 
@@ -55,12 +55,12 @@ async def test_documents_in_a_trace_can_be_lined_up_by_id_and_place(ledger: SynL
     document = ledger.task(ledger.tasks("evo")[0]).documents[4].id
     script = [call("list_files"), call("search", query="approved", limit=2), call("open_file", file=document), "1"]
     rollout, _ = await follow(make_job(ledger), script)
-    listing, search, opened = (event["shown"] for event in tool_events(rollout))
+    listing, search, opened = (event["items"] for event in tool_events(rollout))
     assert [item["listing"] for item in listing] == list(range(12))
     assert [item["hit"] for item in search] == [0, 1]
     assert [(item["id"], item["window"]) for item in opened] == [(document, 0)]
     neutral, _ = await follow(make_job(ledger, variant="neutral"), script)
-    assert {item["id"] for item in tool_events(neutral)[0]["shown"]} == {item["id"] for item in listing}
+    assert {item["id"] for item in tool_events(neutral)[0]["items"]} == {item["id"] for item in listing}
 
 
 async def test_what_the_model_wrote_is_kept_where_the_harness_changed_it(ledger: SynLedger) -> None:

@@ -60,7 +60,7 @@ def plain_text(text: str) -> str:
 
 
 ObservableName = Annotated[
-    str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$", description="an observable's name, e.g. \"path-depth\"")
+    str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$", description='an observable\'s name, e.g. "path-depth"')
 ]
 """Which observables there are, a benchmark says."""
 Template = Annotated[str, AfterValidator(_valid_template)]

@@ -53,7 +53,7 @@ class TestConformance(LedgerConformance):
         windows = {file.id: file.windows for file in benchmark.render(task, transformation)}
         return {
             shown.id: [replace(shown, window=place, text=text) for place, text in enumerate(windows[shown.id])]
-            for shown in benchmark.shown(task, transformation)
+            for shown in benchmark.sightings(task, transformation)
         }
 
     def test_validation_looks_at_what_the_tools_show(self, benchmark: SynLedger) -> None:

@@ -255,7 +255,9 @@ class SynLedger:
         self._ready[key] = files
         if len(self._ready) > TASKS_KEPT:
             del self._ready[next(iter(self._ready))]
-        return LedgerEnvironment(self.task(task).question, files, tools=self.tools, limits=self.limits)
+        return LedgerEnvironment(
+            self.task(task).question, files, tools=self.tools, interface=self.interface, limits=self.limits
+        )
 
     def _searchable(self, task: str, transformation: Transformation[Manifest]) -> tuple[SearchableFile, ...]:
         manifest = self.manifest(task, transformation)

@@ -22,7 +22,7 @@ from chase.engine.rollout import Job
 from chase.engine.runner import Runner, Scored
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness
-from chase.methods.chase import Settings
+from chase.methods.chase import Chase, ChaseOptions
 from chase.methods.run import Plan, Run
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
@@ -182,8 +182,8 @@ def plan_of(model: ChatModel) -> Plan:
         benchmark=benchmark,
         kit=ProtocolKit(benchmark),
         initial=initial_harness(benchmark),
-        method="chase",
-        settings=Settings(rounds=ROUNDS, epsilon="0.05", eta="0.05"),
+        method=Chase(),
+        options=ChaseOptions(rounds=ROUNDS, epsilon="0.05", eta="0.05"),
         proposer=LanguageModelProposer(model),
         challenger=LanguageModelChallenger(model),
         rollouts=benchmark.defaults.rollouts,

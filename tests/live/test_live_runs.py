@@ -18,7 +18,7 @@ from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness
 from chase.harness.spec import Harness
 from chase.methods.audit import Audited, AuditPlan, AuditSettings, audit_harness
-from chase.methods.chase import Settings
+from chase.methods.chase import Chase, ChaseOptions
 from chase.methods.evolution import Evolved
 from chase.methods.run import Plan, Run
 from chase.models.chat import ChatModel
@@ -81,13 +81,12 @@ async def both(server: LiveServer, ledger: SmallLedger, folder: Path) -> Runs:
             benchmark=ledger,
             kit=kit,
             initial=initial_harness(ledger),
-            method="chase",
-            settings=Settings(rounds=1, epsilon="0.05", eta="0.05"),
+            method=Chase(),
+            options=ChaseOptions(rounds=1, epsilon="0.05", eta="0.05", proposals=2),
             proposer=LanguageModelProposer(asked, history_tokens=HISTORY_TOKENS, turns=turns),
             challenger=challenger,
             rollouts=ROLLOUTS,
             seed=1,
-            proposals=2,
         )
         run = Run(plan, run="evolve", store=store, model=model, sandbox=sandbox, tell=_silent, concurrency=1)
         evolved = await run.evolve()

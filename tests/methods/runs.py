@@ -16,8 +16,9 @@ from chase.core.values import Json
 from chase.engine.runner import Progress
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness, render_files
-from chase.methods.chase import Settings
-from chase.methods.run import Method, Plan, Run
+from chase.methods.options import settle_options
+from chase.methods.registry import find_method
+from chase.methods.run import Plan, Run
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
@@ -78,17 +79,19 @@ def plan(
     kit: ProtocolKit | None = None,
     proposer: Proposer | None = None,
     challenger: Challenger | None = None,
-    method: Method = "chase",
+    method: str = "chase",
     seed: int = 0,
     rollouts: Mapping[str, int] = ROLLOUTS,
-    **settings: Any,
+    **options: Any,
 ) -> Plan:
+    found = find_method(method)
+    given = {name: value for name, value in ({"rounds": 2} | options).items() if name in found.Options.model_fields}
     return Plan(
         benchmark=benchmark,
         kit=kit or ProtocolKit(benchmark),
         initial=initial_harness(benchmark),
-        method=method,
-        settings=Settings(**{"rounds": 2, "epsilon": "0.05", "eta": "0.05", **settings}),
+        method=found,
+        options=settle_options(method, found.Options, given, benchmark.defaults),
         proposer=proposer or SpyingProposer(),
         challenger=challenger or SpyingChallenger(),
         rollouts=rollouts,

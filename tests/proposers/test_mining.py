@@ -76,7 +76,6 @@ def context(root: Path, **changes: Any) -> ProposerContext:
         edit_space=ALL_EDITS,
         observables={name: o.description for name, o in OBSERVABLES.items()},
         limits={"total": 12},
-        constrained=True,
         seed=0,
     )
     return replace(given, **changes)
@@ -315,7 +314,7 @@ async def test_a_constraint_that_holds_teaches_nothing(tmp_path: Path) -> None:
 async def test_the_plain_optimiser_has_no_constraints_to_learn_from(tmp_path: Path) -> None:
     broken(tmp_path / "broken", "prefer-low-path-depth", "check-conditions")
     broken(tmp_path / "free", "prefer-low-path-depth", "check-conditions", archived=False)
-    both = [await propose(context(tmp_path / f, round=2, constrained=False)) for f in ("broken", "free")]
+    both = [await propose(context(tmp_path / f, round=2, epsilon=None)) for f in ("broken", "free")]
     assert both[0] == both[1]
 
 

@@ -15,6 +15,8 @@ from chase.core.values import Json
 from chase.harness.diff import Change, HarnessDiff, render_diff
 
 RELEASED, NEUTRAL = "released", "neutral"
+SYMBOLS = {"rounds": "T", "epsilon": "ε", "eta": "η"}
+"""How the paper writes what several methods have as options."""
 
 
 AGENTS = {"propose": "Proposer", "challenge": "Challenger"}
@@ -136,12 +138,11 @@ def _points(estimate: Mapping[str, Any]) -> str:
 def print_evolution(payload: Mapping[str, Any], folder: Path) -> None:
     """What came out, on stdout."""
     config, final = payload["config"], payload["final"]
-    settings = f"T = {config['rounds']}"
-    if config["method"] == "chase":
-        settings += f", ε = {config['epsilon']}, η = {config['eta']}"
+    settings = [f"seed {config['seed']}"]
+    settings += [f"{symbol} = {config[name]}" for name, symbol in SYMBOLS.items() if name in config]
     _echo(
         f"run {payload['run']}: {config['method']} on {config['benchmark']}, model {config['model']}, "
-        f"seed {config['seed']}, {settings}"
+        f"{', '.join(settings)}"
     )
     _print_final(final, config["initial"])
     _print_archive(payload["archive"])

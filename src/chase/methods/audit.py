@@ -146,7 +146,9 @@ class Audit:
         seen: set[str] = set()
         for t in range(1, self.settings.rounds + 1):
             self.tell("round", {"round": t})
-            drafts = await self.desk.drafts(t, self.harness, self.initial, seen)
+            drafts = await self.desk.drafts(
+                t, self.harness, self.initial, proposals=self.settings.proposals, archived=seen
+            )
             discovery = await discover(
                 self.arena, self.kit, drafts, pair=pair, role=SEARCH, tasks=tasks, archived=frozenset(seen),
                 count=self.settings.evaluated, reduce=self.settings.reduce,
@@ -295,7 +297,7 @@ async def audit_harness(
     )
     journal = Journal(store.workspace, run)
     attach_agents((plan.challenger,), store, Use(run=run, method="audit"), journal.folder, tell, model.meter)
-    tree = HistoryWriter(journal.folder / "history" / "challenger")
+    tree = HistoryWriter(journal.folder / "history" / "challenger", records=False)
     sizes = {} if plan.confirm_size is None else {CONFIRM: plan.confirm_size}
     audit = Audit(
         initial=Named(name="H0", harness=plan.baseline),
@@ -306,7 +308,6 @@ async def audit_harness(
             tree=tree,
             journal=journal,
             kit=plan.kit,
-            proposals=plan.settings.proposals,
             seed=plan.seed,
         ),
         kit=plan.kit,

@@ -156,7 +156,7 @@ class Episode:
             done.append(self._done(tool, arguments, whole))
         if (opener := self._open_tool) is not None:
             for item in merged[: policy.tools.open_first]:
-                arguments = {opener.document: item.shown.id}
+                arguments = item.opens or {opener.document: item.shown.id}
                 done.append(self._done(opener.tool, arguments, await self._open(opener, arguments, by="harness")))
         return _as_messages(done)
 

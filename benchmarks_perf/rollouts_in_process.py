@@ -133,7 +133,7 @@ def same_work(benchmark: SynLedger) -> dict[str, Any]:
         "questions": list(script),
         "script": script,
         "answers": answers,
-        "system": system_prompt(initial_harness(benchmark), []),
+        "system": system_prompt(initial_harness(benchmark), benchmark.answer_form, []),
         "count": ROLLOUTS,
         "concurrency": CONCURRENCY,
     }

@@ -76,8 +76,9 @@ def _loaded(point: EntryPoint) -> object:
     try:
         return point.load()
     except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise SetupError(
-            f"benchmark '{point.name}' cannot be loaded from {point.value}: {type(error).__name__}: {error}. "
+            f"benchmark '{point.name}' cannot be loaded from {point.value}: {reason}. "
             "Mend or uninstall the package that brings it."
         ) from error
 

@@ -112,7 +112,7 @@ def test_a_folder_with_a_fault_is_refused_where_it_is(tmp_path: Path) -> None:
     questions = tmp_path / QUESTIONS
     whole = questions.read_text()
     for line, said in (
-        ("{", "43 is no question"),
+        ("{", "49 is no question"),
         (whole.splitlines()[0].replace("evo", "exam"), "role='exam'"),
     ):
         questions.write_text(f"{whole}{line}\n")

@@ -15,7 +15,7 @@ from chase.testing.almanac.rendering import render
 
 VERSION = 1
 ROLES = ("evo", "disc", "conf1", "conf2", "conf3", "cert")
-FAMILIES = ("figure", "figure", "figure", "change", "largest", "two largest", "signer")
+FAMILIES = ("figure", "figure", "figure", "figure", "change", "largest", "two largest", "signer")
 """Of the tasks of a role."""
 YEARS = (1931, 1934)
 
@@ -117,7 +117,7 @@ def _table(draw: Random, measure: str, districts: Sequence[str], values: Mapping
 
 
 def _tasks(seed: int, finals: Sequence[Document]) -> Iterator[Task]:
-    """Seven questions of each role, none asked twice."""
+    """Eight questions of each role, none asked twice."""
     every = {family: _questions(seed, family, finals) for family in set(FAMILIES)}
     for role in ROLES:
         for family in FAMILIES:

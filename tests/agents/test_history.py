@@ -115,11 +115,41 @@ def test_an_agent_reads_what_the_host_wrote(tmp_path: Path) -> None:
 def test_adding_the_same_scores_again_changes_nothing(tmp_path: Path) -> None:
     tree = fill(tmp_path / "tree")
     before = files(tree.root)
-    assert tree.has_scores("H0", "released")
-    assert not tree.has_scores("H0", "b1")
+    assert tree.has_scores("H0", "released", "task-a")
+    assert not tree.has_scores("H0", "released", "task-z")
+    assert not tree.has_scores("H0", "b1", "task-a")
     tree.add_scores("H0", "released", SCORES, REASONS, TRACES)
     tree.add_harness("H0", make_harness(), {})
     assert files(tree.root) == before
+
+
+def test_a_second_batch_of_tasks_is_added_and_what_it_repeats_is_not_doubled(tmp_path: Path) -> None:
+    tree = fill(tmp_path / "tree")
+    before = files(tree.root)
+    scores = {"task-c": (1.0, 1.0), "task-d": (1.0, 0.0)}
+    reasons = dict.fromkeys(scores, ("answered", "answered"))
+    tree.add_scores("H0", "released", scores, reasons, {(task, 0): {"again": task} for task in scores})
+    after = files(tree.root)
+    assert after["scores.jsonl"].splitlines()[:-1] == before["scores.jsonl"].splitlines()
+    assert json.loads(after["scores.jsonl"].splitlines()[-1])["task"] == "task-d"
+    assert after.keys() - before.keys() == {"traces/H0/released/task-d-0.json"}
+    assert after["traces/H0/released/task-c-0.json"] == before["traces/H0/released/task-c-0.json"]
+
+
+def test_harnesses_are_compared_on_the_tasks_that_both_met(tmp_path: Path) -> None:
+    """`H0` also met a task that it always fails; the other was never there."""
+    tree = fill(tmp_path / "tree")
+    tree.add_scores("H0", "released", {"task-d": (0.0,)}, {"task-d": ("answered",)}, {})
+    for name, score in (("H0", 0.5), ("r1-structural", 0.0)):
+        tree.add_scores(
+            name, "b1", {"task-a": (score,), "task-d": (1.0,)}, dict.fromkeys(("task-a", "task-d"), ("",)), {}
+        )
+    history = History(tree.root)
+    assert history.mean("H0", "released") == 0.375
+    assert history.gain("r1-structural", "H0") == 0.0
+    assert history.gain("r1-structural", "nobody") is None
+    assert history.destruction("r1-structural", "H0", "b1") == 0.5  # on task-a alone
+    assert history.destruction("r1-structural", "H0", "b2") is None
 
 
 def test_a_resumed_writer_ends_with_the_same_tree(tmp_path: Path) -> None:

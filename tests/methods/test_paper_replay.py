@@ -37,6 +37,7 @@ from chase.methods.contract import Desks, World
 from chase.methods.desks import Assignment
 from chase.methods.evolution import Evolved
 from chase.methods.journal import Journal
+from chase.methods.selection import Gate
 from chase.protocol.archive import Archive
 from chase.protocol.kit import ProtocolKit
 from chase.store.workspace import Workspace
@@ -91,7 +92,9 @@ class FiguresArena:
     asked: list[tuple[str, str, str]] = field(default_factory=list)
     """(role, harness, variant)."""
 
-    async def means(self, harnesses: Sequence[Named], variants: Sequence[Variant], role: str) -> Means:
+    async def means(
+        self, harnesses: Sequence[Named], variants: Sequence[Variant], role: str, tasks: Collection[str] | None = None
+    ) -> Means:
         self.asked += [(role, h.name, v.name) for h in harnesses for v in variants]
         return {
             (h.name, v.name): dict.fromkeys((f"{role}-1", f"{role}-2"), Fraction(1, 2) + self._gain(h.name, v, role))
@@ -132,7 +135,7 @@ class ProposingDesk:
     currents: list[str] = field(default_factory=list)
 
     async def candidates(
-        self, round: int, current: Named, initial: Named, assignment: Assignment
+        self, round: int, current: Named, initial: Named, assignment: Assignment, gates: Sequence[Gate] = ()
     ) -> tuple[list[Named], list[str]]:
         self.currents.append(current.name)
         return [named(f"r{round}-{track}") for track in ("structural", "guidance", "integrated")], []

@@ -182,6 +182,77 @@ async def test_the_desk_has_what_the_instructions_say(bench: Bench) -> None:
     assert {"current/memory.md", "initial/prompt.md", "history/scores.jsonl", "history/archive/b1.json"} <= set(found)
 
 
+FREE = Assignment(tracks=(), candidates=2)
+
+
+async def test_without_tracks_numbered_folders_become_free_candidates(bench: Bench) -> None:
+    body = """
+        answer("1", harness_toml=toml(3), prompt_md="Check the unit.")
+        answer("2", prompt_md="Check the period.")
+        answer("guidance", prompt_md="not asked for")
+    """
+    context = bench.context(tracks=(), candidates=2)
+    found = await bench.proposer(body).propose(context)
+    assert [candidate.track for candidate in found] == [None, None]
+    assert [parse_files(c.files, where="").prompt for c in found] == ["Check the unit.", "Check the period."]
+    text = (bench.folder / "desk-1" / "INSTRUCTIONS.md").read_text()
+    assert "You write 2 new harnesses" in text
+    assert "2 complete folders: `answers/1/` and `answers/2/`. Complete" in text
+    assert not re.search(r"structural/|integrated|R³|\$[a-z{]", text)
+    told = json.loads((bench.folder / "desk-1" / "context.json").read_text())
+    assert (told["tracks"], told["candidates"], told["briefs"]) == ([], 2, {})
+
+
+async def test_a_free_candidate_that_is_refused_is_mended_in_its_folder(bench: Bench) -> None:
+    """The first folder is missing at first, so that numbers of answers and of folders differ."""
+    proposer = bench.proposer("""
+        import os
+        if os.path.exists("REFUSED.md"):
+            print(open("REFUSED.md").read())
+            answer("2", prompt_md="Check the period.")
+            answer("1", prompt_md="Check the unit.")
+        else:
+            answer("2", harness_toml="speed = 3")
+    """)
+    current, initial = Named(name="r1-guidance", harness=H1), Named(name="H0", harness=H0)
+    accepted, refused = await bench.desk(proposer).candidates(2, current, initial, FREE)
+    assert [(named.name, named.harness.prompt) for named in accepted] == [
+        ("r2-2", "Check the unit."),
+        ("r2-3", "Check the period."),
+    ]
+    assert len(refused) == 1
+    assert refused[0].startswith("r2-1: ")
+    told = (bench.folder / "log-2.stdout").read_text()
+    assert "- 2: " in told
+    assert "- 1: there is no such folder" in told
+
+
+@pytest.mark.parametrize(
+    ("tracks", "said"),
+    [
+        (("structural", "guidance"), "2 complete folders: `answers/structural/` and `answers/guidance/`"),
+        (("guidance",), "One complete folder: `answers/guidance/`"),
+    ],
+)
+async def test_without_r3_only_the_tracks_that_are_due_are_asked_for(
+    bench: Bench, tracks: tuple[Any, ...], said: str
+) -> None:
+    context = bench.context(tracks=tracks, candidates=len(tracks))
+    found = await bench.proposer(GOOD).propose(context)
+    assert tuple(candidate.track for candidate in found) == tracks
+    text = (bench.folder / "desk-1" / "INSTRUCTIONS.md").read_text()
+    assert said in text
+    assert not re.search(r"integrated|R³|\$[a-z{]", text)
+
+
+async def test_what_a_method_tells_beside_is_in_the_context_file(bench: Bench) -> None:
+    briefs = {"contract": {"rules": ["no paths"]}, "reference trajectories": [1, 2]}
+    files = bench.proposer("")._desk_files(bench.context(briefs=briefs))
+    assert json.loads(files["context.json"])["briefs"] == briefs
+    assert "what you are told beside the history (`briefs`)" in files["INSTRUCTIONS.md"]
+    assert "briefs" not in bench.proposer("")._desk_files(bench.context())["INSTRUCTIONS.md"]
+
+
 async def test_without_an_archive_nothing_is_said_of_constraints(bench: Bench) -> None:
     for epsilon in ("0.05", None):
         files = bench.proposer("")._desk_files(bench.context(epsilon=epsilon))

@@ -169,6 +169,28 @@ def test_edits_above_the_benchmarks_bounds_are_left_out() -> None:
     assert [edit.name for edit in combine(H0, plan, SynLedger.bounds)[1]] == list(names)
 
 
+# Other assignments
+
+
+async def test_without_tracks_there_are_as_many_free_candidates_as_are_due(tmp_path: Path) -> None:
+    tree(tmp_path)
+    for seed in range(5):
+        candidates = await propose(context(tmp_path, tracks=(), candidates=4, seed=seed))
+        assert [candidate.track for candidate in candidates] == [None] * 4
+        assert len({str(candidate.files) for candidate in candidates}) == 4
+        assert all(candidate.record["new"] for candidate in candidates)
+    drawn = {edit["track"] for c in candidates for edit in c.record["edits"]}
+    assert drawn == {"structural", "guidance"}
+
+
+async def test_only_the_tracks_that_are_due_are_answered_with_the_same_edits(tmp_path: Path) -> None:
+    tree(tmp_path)
+    structural, guidance, _ = await propose(context(tmp_path))
+    assert await propose(context(tmp_path, tracks=("guidance",), candidates=1)) == [guidance]
+    both = ("structural", "guidance")
+    assert await propose(context(tmp_path, tracks=both, candidates=2)) == [structural, guidance]
+
+
 # Determinism
 
 

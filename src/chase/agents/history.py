@@ -47,7 +47,7 @@ class HistoryWriter:
         """`records`: with what a harness's Proposer wrote about it, which speaks of its own tasks."""
         self.root = root
         self._records = records
-        self._scored: set[tuple[str, str]] = set()
+        self._scored: set[tuple[str, str, str]] = set()
         if root.exists():  # everything is written again from the store: nothing of a later round may be left
             _set_writable(root)
             shutil.rmtree(root)
@@ -64,8 +64,8 @@ class HistoryWriter:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="")
 
-    def has_scores(self, harness: str, variant: str) -> bool:
-        return (harness, variant) in self._scored
+    def has_scores(self, harness: str, variant: str, task: str) -> bool:
+        return (harness, variant, task) in self._scored
 
     def add_scores(
         self,
@@ -75,18 +75,18 @@ class HistoryWriter:
         reasons: Mapping[str, Sequence[str]],
         traces: Mapping[tuple[str, int], Json],
     ) -> None:
-        """A harness's results under a variant, with the trace of each (task, rollout)."""
-        if self.has_scores(harness, variant):
-            return
-        self._scored.add((harness, variant))
+        """A harness's results under a variant, with the trace of each (task, rollout): those of tasks that are new."""
+        new = {task: values for task, values in scores.items() if not self.has_scores(harness, variant, task)}
+        self._scored |= {(harness, variant, task) for task in new}
         with (self.root / "scores.jsonl").open("a", encoding="utf-8") as file:
-            for task, values in scores.items():
+            for task, values in new.items():
                 line = {"harness": harness, "variant": variant, "task": task, "scores": list(values)}
                 file.write(json.dumps({**line, "mark": mark_of(values), "reasons": list(reasons[task])}) + "\n")
         folder = self.root / "traces" / harness / variant
         folder.mkdir(parents=True, exist_ok=True)
         for (task, index), trace in traces.items():
-            (folder / f"{task}-{index}.json").write_text(json.dumps(trace), encoding="utf-8")
+            if task in new:
+                (folder / f"{task}-{index}.json").write_text(json.dumps(trace), encoding="utf-8")
 
     def add_entry(self, name: str, entry: Mapping[str, Json]) -> None:
         (self.root / "archive" / f"{name}.json").write_text(json.dumps(entry, indent=2), encoding="utf-8")
@@ -170,16 +170,34 @@ class History:
 
     def mean(self, harness: str, variant: str) -> float | None:
         """A harness's score under a variant, or None where it was not evaluated."""
-        means = [line.mean for line in self.scores if (line.harness, line.variant) == (harness, variant)]
-        return sum(means) / len(means) if means else None
+        found = self._compared([(harness, variant)])
+        return found[0] if found else None
+
+    def gain(self, harness: str, base: str) -> float | None:
+        """A harness's released score over another's, on the tasks that both met; None where there is none."""
+        found = self._compared([(harness, RELEASED), (base, RELEASED)])
+        return found[0] - found[1] if found else None
 
     def destruction(self, harness: str, initial: str, entry: str) -> float | None:
-        """A harness's gain destruction under an archived counterfactual, or None where one of its cells is missing."""
-        cells = [self.mean(name, variant) for name in (harness, initial) for variant in (RELEASED, entry)]
-        if None in cells:
+        """A harness's gain destruction under an archived counterfactual, on the tasks of all four cells; None: none."""
+        found = self._compared([(name, variant) for name in (harness, initial) for variant in (RELEASED, entry)])
+        if not found:
             return None
-        released, counterfactual, initial_released, initial_counterfactual = (cell or 0.0 for cell in cells)
+        released, counterfactual, initial_released, initial_counterfactual = found
         return (released - initial_released) - (counterfactual - initial_counterfactual)
+
+    def _compared(self, cells: Sequence[tuple[str, str]]) -> list[float]:
+        """The mean of each (harness, variant) over the tasks that all of them have; empty where there is none."""
+        met = [self._cells.get(cell, {}) for cell in cells]
+        common = [task for task in met[0] if all(task in tasks for tasks in met)]
+        return [sum(tasks[task] for task in common) / len(common) for tasks in met] if common else []
+
+    @cached_property
+    def _cells(self) -> dict[tuple[str, str], dict[str, float]]:
+        found: dict[tuple[str, str], dict[str, float]] = {}
+        for line in self.scores:
+            found.setdefault((line.harness, line.variant), {})[line.task] = line.mean
+        return found
 
     def traces(self, harness: str, variant: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """(path in the tree, trace), in the order of the paths."""

@@ -138,10 +138,21 @@ class ProposerContext:
     limits: Mapping[str, int]
     """Calls by group of tools, and in all under 'total'."""
     seed: int
+    tracks: tuple[CandidateTrack, ...] = CANDIDATE_TRACKS
+    """The tracks of the candidates that are due, one of each; empty: free ones, which may change everything."""
+    candidates: int = len(CANDIDATE_TRACKS)
+    """How many are due."""
+    briefs: Mapping[str, Json] = field(default_factory=dict)
+    """What the method tells beside the history, by name: a gate's contract, reference trajectories, failure groups."""
 
     @property
     def constrained(self) -> bool:
         return self.epsilon is not None
+
+    @property
+    def integrate(self) -> bool:
+        """Whether R³ makes an integrated candidate of those of the other tracks."""
+        return "integrated" in self.tracks
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -396,7 +396,7 @@ class FirewallSubject(Protocol[State]):
 
 
 class Proposer(Protocol):
-    """Writes harness candidates: one structural, one guidance, one integrated.
+    """Writes harness candidates: one of each track that the context names, or so many free ones.
 
     Called by a method once a round. It sees the context and nothing else; what it returns is parsed as data, and a
     candidate that does not parse or leaves its track or the edit space is dropped with the reason in the record. An
@@ -408,8 +408,8 @@ class Proposer(Protocol):
     def name(self) -> str: ...
     async def propose(self, context: ProposerContext) -> Sequence[Candidate]: ...
     async def revise(self, context: ProposerContext, refused: Sequence[Refusal]) -> Sequence[Candidate]:
-        """Answers in place of refused ones, each on its track. Called after `propose` in the same round, a bounded
-        number of times; nothing ends the round's asking.
+        """Answers in place of refused ones, each on its track if it has one. Called after `propose` in the same round,
+        a bounded number of times; nothing ends the round's asking.
         """
         ...
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from chase.agents.history import RELEASED, HistoryWriter
+from chase.core.errors import IntegrityError
 from chase.core.interfaces import Transformation
 from chase.core.keyed import sorted_by_key
 from chase.core.values import Json
@@ -41,9 +42,18 @@ Means = Mapping[tuple[str, str], PerTask]
 
 
 class Arena(Protocol):
-    """What a method needs of the world. The paper's numbers can be fed in through it."""
+    """Where a method has harnesses evaluated. The paper's numbers can be fed in through it.
 
-    async def means(self, harnesses: Sequence[Named], variants: Sequence[Variant], role: str) -> Means: ...
+    Called by a method as often as it likes: a cell that was evaluated before costs nothing. Deterministic in its
+    arguments and the run's seed. A role that the method does not hold, and a task that is not of the role, are
+    `IntegrityError`s; an outage or a spent budget comes through as what it is.
+    """
+
+    async def means(
+        self, harnesses: Sequence[Named], variants: Sequence[Variant], role: str, tasks: Collection[str] | None = None
+    ) -> Means:
+        """Each harness under each variant on all tasks of a role, or on some of them."""
+        ...
 
 
 class StoreArena:
@@ -68,29 +78,46 @@ class StoreArena:
         """The ids of a role's tasks."""
         return sorted(task for chosen in self._tasks[role].values() for task in chosen)
 
-    async def means(self, harnesses: Sequence[Named], variants: Sequence[Variant], role: str) -> Means:
+    async def means(
+        self, harnesses: Sequence[Named], variants: Sequence[Variant], role: str, tasks: Collection[str] | None = None
+    ) -> Means:
         pairs = [(harness, variant) for harness in harnesses for variant in variants]
         cells: list[Cell] = []
-        for held, tasks in self._tasks[role].items():
-            found = await self._evaluator.evaluate_all([(h.harness, v.transformation) for h, v in pairs], held, tasks)
+        for held, chosen in self._sets(role, tasks).items():
+            found = await self._evaluator.evaluate_all([(h.harness, v.transformation) for h, v in pairs], held, chosen)
             cells = [_joined(*both) for both in zip(cells, found, strict=True)] if cells else found
         if (tree := self._trees.get(role)) is not None:
             for (harness, variant), cell in zip(pairs, cells, strict=True):
-                if variant.told and not tree.has_scores(harness.name, variant.name):
-                    self._write(tree, harness, variant, cell)
+                new = [task for task in cell.scores if not tree.has_scores(harness.name, variant.name, task)]
+                if variant.told and new:
+                    self._write(tree, harness, variant, cell, new)
         return {(h.name, v.name): cell.means for (h, v), cell in zip(pairs, cells, strict=True)}
 
     def _chosen(self, role: str, size: int | None) -> dict[str, tuple[str, ...]]:
         return pooled({name: self._evaluator.tasks(name) for name in self._pools[role]}, role, size)
 
-    def _write(self, tree: HistoryWriter, harness: Named, variant: Variant, cell: Cell) -> None:
+    def _sets(self, role: str, tasks: Collection[str] | None) -> Mapping[str, tuple[str, ...]]:
+        """Task set → those of its tasks that are meant, of the sets that make up a role."""
+        if role not in self._tasks:
+            raise IntegrityError(f"role '{role}' is not held here. Held: {', '.join(sorted(self._tasks))}.")
+        if tasks is None:
+            return self._tasks[role]
+        if strange := set(tasks) - set(self.tasks(role)):
+            raise IntegrityError(f"task {min(strange)} is not of role '{role}', which is what was asked for.")
+        if not tasks:
+            raise ValueError("no task was given")
+        meant = {held: tuple(task for task in all_ if task in tasks) for held, all_ in self._tasks[role].items()}
+        return {held: chosen for held, chosen in meant.items() if chosen}
+
+    def _write(self, tree: HistoryWriter, harness: Named, variant: Variant, cell: Cell, tasks: Sequence[str]) -> None:
+        scores = {task: cell.scores[task] for task in tasks}
         traces = {
             (task, index): self._evaluator.trace(digest)
-            for task, digests in cell.rollouts.items()
-            for index, digest in enumerate(digests)
+            for task in tasks
+            for index, digest in enumerate(cell.rollouts[task])
         }
         tree.add_harness(harness.name, harness.harness, harness.record)
-        tree.add_scores(harness.name, variant.name, cell.scores, cell.reasons, traces)
+        tree.add_scores(harness.name, variant.name, scores, cell.reasons, traces)
 
 
 def pooled(held: Mapping[str, Sequence[str]], role: str, size: int | None) -> dict[str, tuple[str, ...]]:

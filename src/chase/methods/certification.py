@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from chase.agents.history import RELEASED
@@ -51,9 +52,15 @@ class Certified:
 @cache
 def analysis_hash() -> str:
     """Digest of the code that turns scores into the certified figures."""
-    folders = [files("chase").joinpath(name) for name in ("methods", "stats")]
-    modules = sorted((m.name, m.read_text()) for folder in folders for m in folder.iterdir() if m.name.endswith(".py"))
-    return digest(modules)
+    return analysis_digest(files("chase"))
+
+
+def analysis_digest(package: Traversable) -> str:
+    """The same of a package's source: statistics and this module. How a harness came about is in its own hash."""
+    modules = [module for module in package.joinpath("stats").iterdir() if module.name.endswith(".py")]
+    named = {f"stats/{module.name}": module.read_text(encoding="utf-8") for module in modules}
+    own = "methods/certification.py"
+    return digest({**named, own: package.joinpath(own).read_text(encoding="utf-8")})
 
 
 async def certify(

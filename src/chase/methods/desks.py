@@ -11,6 +11,7 @@ from chase.agents.history import HistoryWriter
 from chase.core.agents import (
     CANDIDATE_TRACKS,
     Candidate,
+    CandidateTrack,
     ChallengerContext,
     Draft,
     EditSpace,
@@ -26,9 +27,11 @@ from chase.harness.folder import parse_files
 from chase.harness.spec import Harness
 from chase.methods.arena import Named
 from chase.methods.journal import Journal
+from chase.methods.selection import Gate
 from chase.protocol.kit import ProtocolKit
 
-MOST_CANDIDATES = 3
+MOST_CANDIDATES = len(CANDIDATE_TRACKS)
+"""Of a round with a candidate of each track."""
 FURTHER_TRIES = 2
 """Messages that an agent gets back in a round about answers that cannot be used."""
 LONGEST_REFUSAL = 1000
@@ -44,6 +47,42 @@ class Assignment:
 
     epsilon: str | None = None
     """The tolerance of the archive's constraints; None: there are none."""
+    tracks: tuple[CandidateTrack, ...] = CANDIDATE_TRACKS
+    """One candidate of each; empty: so many free ones. With the integrated track the Proposer does R³."""
+    candidates: int = MOST_CANDIDATES
+    """Free candidates that are due."""
+    briefs: Mapping[str, Json] = field(default_factory=dict)
+    """What the Proposer is told beside the history, by name."""
+
+    def __post_init__(self) -> None:
+        if "integrated" in self.tracks and set(self.tracks) != set(CANDIDATE_TRACKS):
+            raise ValueError("an integrated candidate is made of a structural and a guidance one: name all three")
+        if not self.tracks and self.candidates < 1:
+            raise ValueError("without tracks at least one candidate is due")
+
+    @property
+    def due(self) -> int:
+        return len(self.tracks) or self.candidates
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Round:
+    """One round's asking, as every answer of it is examined."""
+
+    number: int
+    current: Named
+    initial: Named
+    assignment: Assignment
+    gates: Sequence[Gate]
+
+    def name_of(self, place: int, track: str | None) -> str:
+        """A candidate's name: its track's, or its number's."""
+        return f"r{self.number}-{track if track in self.assignment.tracks else place + 1}"
+
+    def tie_order(self, candidate: Candidate) -> int:
+        """Ties go to the structural, then the guidance, then the integrated candidate; free ones as they came."""
+        tracks = self.assignment.tracks
+        return CANDIDATE_TRACKS.index(candidate.track) if candidate.track in tracks else len(CANDIDATE_TRACKS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,9 +101,11 @@ class ProposerDesk:
     """Hash → name of every candidate so far."""
 
     async def candidates(
-        self, round: int, current: Named, initial: Named, assignment: Assignment
+        self, round: int, current: Named, initial: Named, assignment: Assignment, gates: Sequence[Gate] = ()
     ) -> tuple[list[Named], list[str]]:
         """The candidates that may be evaluated, in the order of ties, and why others may not."""
+        asked = _Round(number=round, current=current, initial=initial, assignment=assignment, gates=gates)
+        contracts = {gate.name: gate.contract for gate in gates if gate.contract is not None}
         with self.tree.read_only() as root:
             context = ProposerContext(
                 history=root,
@@ -80,45 +121,64 @@ class ProposerDesk:
                 answer_form=self.benchmark.answer_form,
                 limits={**self.benchmark.limits.group_calls, "total": self.benchmark.limits.total_calls},
                 seed=key_bits("propose", self.seed) & 0x7FFFFFFF,
+                tracks=assignment.tracks,
+                candidates=assignment.due,
+                briefs={**assignment.briefs, **contracts},
             )
-            answers = await self.journal.candidates(round, lambda: self._ask(context, current, initial))
-        accepted, refused = self._examine(answers, round, current, initial)
+            answers = await self.journal.candidates(round, lambda: self._ask(context, asked))
+        accepted, refused = self._examine(answers, asked)
         for named in accepted:
             self.evaluated.setdefault(named.harness.hash, named.name)
         told = list(dict.fromkeys(f"{refusal.name}: {refusal.reason}" for refusal in refused))
         return accepted, told if answers else ["the whole round: the Proposer handed in no candidate"]
 
-    async def _ask(self, context: ProposerContext, current: Named, initial: Named) -> list[Candidate]:
+    async def _ask(self, context: ProposerContext, asked: _Round) -> list[Candidate]:
         """What the Proposer answers, refused answers included: each gets a message back, and it may try again."""
-        answers = list(await self.proposer.propose(deepcopy(context)))
+        answers, told_up_to = list(await self.proposer.propose(deepcopy(context))), 0
         for _ in range(FURTHER_TRIES):
             if not all(isinstance(answer, Candidate) for answer in answers):
                 break  # no plain data: the journal refuses it
-            accepted, refused = self._examine(answers, context.round, current, initial)
-            told = _standing(refused, accepted) + self._repeats(accepted, len(answers))
+            accepted, refused = self._examine(answers, asked)
+            if asked.assignment.tracks:
+                standing = _standing(refused, accepted)
+            else:  # one number is as good as another: what counts is how many are missing
+                missing = len(accepted) < asked.assignment.due
+                standing = [refusal for refusal in refused if missing and refusal.place >= told_up_to]
+            told = standing + self._repeats(accepted, len(answers))
             more = await self.proposer.revise(deepcopy(context), told) if told else ()
             if not more:
                 break
+            told_up_to = len(answers)
             answers += more
         return answers
 
-    def _examine(
-        self, answers: Sequence[Candidate], round: int, current: Named, initial: Named
-    ) -> tuple[list[Named], list[Refusal]]:
+    def _examine(self, answers: Sequence[Candidate], asked: _Round) -> tuple[list[Named], list[Refusal]]:
         accepted: list[Named] = []
         refused: list[Refusal] = []
-        for place, candidate in sorted(enumerate(answers), key=lambda answer: _tie_order(answer[1])):
-            name = f"r{round}-{candidate.track if candidate.track in CANDIDATE_TRACKS else place + 1}"
+        for place, candidate in sorted(enumerate(answers), key=lambda answer: asked.tie_order(answer[1])):
+            name = asked.name_of(place, candidate.track)
             try:
-                harness = self._parsed(candidate, current.harness, name)
-                if harness.hash not in self.evaluated:  # what is new replaces a repetition on its track
-                    accepted = [a for a in accepted if a.name != name or a.harness.hash not in self.evaluated]
-                _check_place(name, harness, [initial, current], accepted)
+                harness = self._parsed(candidate, asked, name)
+                if harness.hash not in self.evaluated:
+                    accepted = self._without_repetition(accepted, name, asked.assignment)
+                _check_place(name, harness, accepted, asked)
             except UserError as error:
                 refused.append(Refusal(place=place, name=name, reason=str(error)[:LONGEST_REFUSAL]))
                 continue
             accepted.append(Named(name=name, harness=harness, record=candidate.record))
         return accepted, refused
+
+    def _without_repetition(self, accepted: list[Named], name: str, assignment: Assignment) -> list[Named]:
+        """What was accepted, as something new finds it: it takes the place of a repetition, on its track if it has one.
+
+        A free candidate does so where there is no other place.
+        """
+        repeated = [a for a in accepted if a.harness.hash in self.evaluated]
+        if assignment.tracks:
+            replaced = [a for a in repeated if a.name == name]
+        else:
+            replaced = repeated[-1:] if len(accepted) == assignment.due else []
+        return [a for a in accepted if a not in replaced]
 
     def _repeats(self, accepted: Sequence[Named], place: int) -> list[Refusal]:
         """Candidates that were evaluated in an earlier round. They may stand: what they cost is paid."""
@@ -132,19 +192,23 @@ class ProposerDesk:
             if named.harness.hash in self.evaluated
         ]
 
-    def _parsed(self, candidate: Candidate, current: Harness, name: str) -> Harness:
-        if candidate.track not in (None, *CANDIDATE_TRACKS):
-            raise UserError(f"track={candidate.track!r} is none of {', '.join(CANDIDATE_TRACKS)}")
+    def _parsed(self, candidate: Candidate, asked: _Round, name: str) -> Harness:
+        tracks = asked.assignment.tracks
+        if candidate.track not in (None, *tracks):
+            due = f"is none of {', '.join(tracks)}" if tracks else "is not asked for: candidates are free"
+            raise UserError(f"track={candidate.track!r} {due}")
         if not isinstance(candidate.files, Mapping) or any(type(text) is not str for text in candidate.files.values()):
             raise UserError("files are not texts by name")
         harness = parse_files(candidate.files, where=name)
-        diff = diff_harnesses(current, harness)
+        diff = diff_harnesses(asked.current.harness, harness)
         if candidate.track in ("structural", "guidance") and diff.tracks_changed - {candidate.track}:
             raise UserError(f"a {candidate.track} candidate changes the other track")
         for change in diff.changes:
             if not self.edit_space.allows(change.key):
                 raise UserError(f"{change.key} is outside the edit space '{self.edit_space.name}'")
         self.check(harness, name)
+        for gate in asked.gates:
+            gate.admit(harness, name)
         return harness
 
 
@@ -154,19 +218,14 @@ def _standing(refused: Sequence[Refusal], accepted: Sequence[Named]) -> list[Ref
     return list({refusal.name: refusal for refusal in refused if refusal.name not in names}.values())
 
 
-def _tie_order(candidate: Candidate) -> int:
-    """Ties go to the structural, then the guidance, then the integrated candidate."""
-    return CANDIDATE_TRACKS.index(candidate.track) if candidate.track in CANDIDATE_TRACKS else len(CANDIDATE_TRACKS)
-
-
-def _check_place(name: str, harness: Harness, pool: list[Named], accepted: list[Named]) -> None:
-    """A harness is in the pool once, under a name of its own, and a round has three candidates."""
-    if any(harness.hash == other.harness.hash for other in (*pool, *accepted)):
+def _check_place(name: str, harness: Harness, accepted: list[Named], asked: _Round) -> None:
+    """A harness is in the pool once, under a name of its own, and a round has as many candidates as are due."""
+    if any(harness.hash == other.harness.hash for other in (asked.initial, asked.current, *accepted)):
         raise UserError("the same as a harness of the pool")
     if any(name == other.name for other in accepted):
         raise UserError("a second candidate of this track")
-    if len(accepted) == MOST_CANDIDATES:
-        raise UserError(f"a round has {MOST_CANDIDATES} candidates")
+    if len(accepted) == asked.assignment.due:
+        raise UserError(f"a round has {asked.assignment.due} candidates")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -54,7 +54,7 @@ async def propose_and_select(
     archive = tuple(variant.name for variant in state.variants)
     world.tell(RoundStarted(round=t, rounds=state.planned, current=current.name, archive=archive))
     await world.arena.means(distinct([h0, current]), state.variants, EVO)
-    candidates, refused = await world.proposer.candidates(t, current, h0, assignment)
+    candidates, refused = await world.proposer.candidates(t, current, h0, assignment, rule.gates)
     pool = distinct([h0, current, *candidates])
     means = await world.arena.means(pool, state.variants, EVO)
     choice = choose(pool, means, state.variants, rule)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
+from chase.core.values import Json
+from chase.harness.spec import Harness
 from chase.stats.destruction import within
 
 
@@ -48,21 +50,40 @@ class Violation:
 
 
 class Gate(Protocol):
-    """Says which harnesses may be selected. Called once for each standing of a pool; pure.
+    """Says which harnesses may be evaluated and which selected. Pure.
 
     `H_0` must pass every gate, so that there is always a harness to select.
     """
 
+    @property
+    def name(self) -> str: ...
+    @property
+    def contract(self) -> Json:
+        """What the Proposer is told of it, under its name; None: nothing."""
+        ...
+
+    def admit(self, harness: Harness, where: str) -> None:
+        """Refuse (`UserError`) a candidate before it is evaluated. Called by the desk once for each answer; the reason
+        goes back to the Proposer.
+        """
+        ...
+
     def violations(self, standing: Standing) -> tuple[Violation, ...]:
-        """What a harness violates; empty: it passes."""
+        """What a harness violates; empty: it passes. Called once for each standing of a pool."""
         ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class ArchiveGate:
     """The archive's constraints: `Δ̂_b ≤ ε` for every archived counterfactual."""
 
     epsilon: str
+    name = "archive"
+    contract = None
+    """The tolerance is a part of every Proposer's context, and the archive of its history."""
+
+    def admit(self, harness: Harness, where: str) -> None:
+        """Nothing can be said before it is evaluated."""
 
     def violations(self, standing: Standing) -> tuple[Violation, ...]:
         return tuple(

@@ -1,4 +1,4 @@
-"""A coding agent as Proposer: a command that reads history at a desk and leaves three harness folders."""
+"""A coding agent as Proposer: a command that reads history at a desk and leaves harness folders."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from chase.agents.coding_agent import Attempt, CodingAgent
+from chase.agents.coding_agent import Attempt, CodingAgent, Read
 from chase.agents.desk_folder import Redact, read_harness
 from chase.agents.history import History
 from chase.agents.prompt_files import PromptFiles
-from chase.core.agents import CANDIDATE_TRACKS, Candidate, CandidateTrack, ProposerContext, Refusal
+from chase.core.agents import Candidate, ProposerContext, Refusal
 from chase.core.values import Json
 from chase.engine.hooks import HOOKS, stubs
 from chase.harness.folder import render_files
@@ -21,6 +21,11 @@ from chase.proposers.forms import placeholder_words
 
 VERSION = 2
 """Of the instructions and the layout of the desk. Raised with either."""
+KINDS = {
+    "structural": "*structural* changes `harness.toml` or `control.py` only: retrieval, tool wrappers, control;",
+    "guidance": "*guidance* changes `prompt.md`, `memory.md` or `guidance/` only.",
+}
+FREE_KIND = "   - each may change any file, and differs from the others in its mechanism."
 RECORD_KEYS = ("edits", "targeted_failures", "activation", "stopping", "expected_tool_calls", "regression_risks")
 """The fields of the paper's table that an author fills in."""
 
@@ -32,44 +37,49 @@ class CodingAgentProposer(CodingAgent):
         """`allowed` is what `CodingAgent` takes: network, unconfined, pass_env, readable, timeout_seconds."""
         super().__init__(command, PromptFiles("chase.proposers", "coding_agent", VERSION), **allowed)
         self._last: Attempt | None = None
-        self._given: list[CandidateTrack] = []
-        """The tracks of this round's answers, in their order."""
+        self._given: list[str] = []
+        """The folders of this round's answers, in their order."""
 
     async def propose(self, context: ProposerContext) -> Sequence[Candidate]:
         self.begin("propose", context.round)
         self._given = []
-        self._last = await self.attempt(self._desk_files(context), context.history, _read)
-        return self._candidates(context, self._last, CANDIDATE_TRACKS)
+        self._last = await self.attempt(self._desk_files(context), context.history, _reader(context))
+        return self._candidates(context, self._last, _folders(context))
 
     async def revise(self, context: ProposerContext, refused: Sequence[Refusal]) -> Sequence[Candidate]:
-        """New answers on the refused tracks. The command is not run for what a later answer has replaced."""
-        standing = {track: refusal.reason for refusal in refused if (track := self._stands(refusal)) is not None}
+        """New answers in the refused folders. The command is not run for what a later answer has replaced."""
+        found = ((self._stands(context, refusal), refusal.reason) for refusal in refused)
+        standing = {folder: reason for folder, reason in found if folder is not None}
         if not standing or self._last is None:
             return ()
         before = _left(self._last)
-        told = self.told({str(track): reason for track, reason in standing.items()}, self._last.problems)
-        self._last = await self.attempt(told, context.history, _read)
+        told = self.told(standing, self._last.problems)
+        self._last = await self.attempt(told, context.history, _reader(context))
         after = _left(self._last)
-        return self._candidates(context, self._last, [t for t in standing if after.get(t) != before.get(t)])
+        due = standing if context.tracks else _folders(context)  # a free one may also fill a folder that was empty
+        return self._candidates(context, self._last, [f for f in due if after.get(f) != before.get(f)])
 
-    def _stands(self, refusal: Refusal) -> CandidateTrack | None:
-        """The track whose last answer a refusal is about; None where there is another answer by now."""
-        track = next((t for t in CANDIDATE_TRACKS if refusal.name.endswith(f"-{t}")), None)
-        places = [place for place, given in enumerate(self._given) if given == track]
-        return track if refusal.place in (*places[-1:], len(self._given)) else None
+    def _stands(self, context: ProposerContext, refusal: Refusal) -> str | None:
+        """The folder whose last answer a refusal is about; None where there is another answer by now."""
+        folder: str | None
+        if context.tracks:
+            folder = next((track for track in context.tracks if refusal.name.endswith(f"-{track}")), None)
+        else:  # by the number that the host gave the answer
+            number = int(refusal.name.rpartition("-")[2])
+            folder = self._given[number - 1] if 0 < number <= len(self._given) else None
+        places = [place for place, given in enumerate(self._given) if given == folder]
+        return folder if refusal.place in (*places[-1:], len(self._given)) else None
 
-    def _candidates(
-        self, context: ProposerContext, attempt: Attempt, tracks: Sequence[CandidateTrack]
-    ) -> list[Candidate]:
+    def _candidates(self, context: ProposerContext, attempt: Attempt, folders: Sequence[str]) -> list[Candidate]:
         left = _left(attempt)
         stamp = {**self.stamp(attempt), "from": context.current}
-        made = [
-            Candidate(track=track, files=left[track]["files"], record={**left[track]["record"], **stamp})
-            for track in tracks
-            if track in left
+        tracks = {str(track): track for track in context.tracks}
+        answered = [folder for folder in folders if folder in left]
+        self._given += answered
+        return [
+            Candidate(track=tracks.get(folder), files=left[folder]["files"], record={**left[folder]["record"], **stamp})
+            for folder in answered
         ]
-        self._given += [candidate.track for candidate in made if candidate.track is not None]
-        return made
 
     def _desk_files(self, context: ProposerContext) -> dict[str, str]:
         history = History(context.history)
@@ -93,6 +103,7 @@ class CodingAgentProposer(CodingAgent):
             answer=context.answer_form.name,
             constraints=constraints,
             archive=f"  {self.instructions.fill('archive')}\n" if context.constrained else "",
+            **self._due(context),
         )
         harnesses = {
             f"{folder}/{file}": text
@@ -101,6 +112,37 @@ class CodingAgentProposer(CodingAgent):
         }
         told = json.dumps(_context(context, self.instructions.stamp), indent=2, ensure_ascii=False)
         return {"INSTRUCTIONS.md": instructions, "context.json": f"{told}\n", **harnesses}
+
+    def _due(self, context: ProposerContext) -> dict[str, str]:
+        """What the instructions say of the candidates: how many, of which kinds, in which folders."""
+        told = ", and what you are told beside the history (`briefs`)" if context.briefs else ""
+        if context.integrate:
+            return {
+                "count": "three new harnesses",
+                "candidates": self.instructions.fill("candidates_integrated"),
+                "folders": f"Three complete folders: {_listed(_folders(context))}",
+                "briefs": told,
+            }
+        one = context.candidates == 1
+        count = "one" if one else str(context.candidates)
+        kinds = "\n".join(f"   - {KINDS[track]}" for track in context.tracks if track in KINDS) or FREE_KIND
+        named = "One candidate" if one else f"{count} candidates"
+        return {
+            "count": f"{count} new harness{'' if one else 'es'}",
+            "candidates": self.instructions.fill("candidates", count=named, kinds=kinds),
+            "folders": f"{count.capitalize()} complete folder{'' if one else 's'}: {_listed(_folders(context))}",
+            "briefs": told,
+        }
+
+
+def _folders(context: ProposerContext) -> tuple[str, ...]:
+    """The folders in which candidates are due: the tracks', or numbers."""
+    return context.tracks or tuple(str(number) for number in range(1, context.candidates + 1))
+
+
+def _listed(folders: Sequence[str]) -> str:
+    *first, last = [f"`answers/{folder}/`" for folder in folders]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _context(context: ProposerContext, stamp: str) -> dict[str, Json]:
@@ -119,7 +161,9 @@ def _context(context: ProposerContext, stamp: str) -> dict[str, Json]:
         "placeholders": {name: asdict(placeholder) for name, placeholder in context.placeholders.items()},
         "answer_form": asdict(context.answer_form),
         "observables": {name: o.description for name, o in context.observables.items()},
-        "tracks": list(CANDIDATE_TRACKS),
+        "tracks": list(context.tracks),
+        "candidates": context.candidates,
+        "briefs": dict(context.briefs),
         "forms": {
             "harness_toml": Structure.model_json_schema(by_alias=True),
             "guidance_when": Activation.model_json_schema(),
@@ -129,19 +173,25 @@ def _context(context: ProposerContext, stamp: str) -> dict[str, Json]:
     }
 
 
-def _read(answers: Path, redact: Redact) -> tuple[Json, list[str]]:
-    """The candidates in a folder. One that cannot be read has no files: the host refuses it like any other."""
-    found: dict[str, Json] = {}
-    problems: list[str] = []
-    for track in CANDIDATE_TRACKS:
-        left = read_harness(answers / track, redact)
-        if left is None:
-            problems.append(f"{track}: there is no such folder in answers/, or it is empty")
-            continue
-        problems += [f"{track}: {left.problem}"] if left.problem else []
-        record = {key: left.record[key] for key in (*RECORD_KEYS, "problem") if key in left.record}
-        found[track] = {"files": left.files, "record": record}
-    return found, problems
+def _reader(context: ProposerContext) -> Read:
+    """What reads the candidates that are due. One that cannot be read has no files: the host refuses it like any
+    other.
+    """
+
+    def read(answers: Path, redact: Redact) -> tuple[Json, list[str]]:
+        found: dict[str, Json] = {}
+        problems: list[str] = []
+        for folder in _folders(context):
+            left = read_harness(answers / folder, redact)
+            if left is None:
+                problems.append(f"{folder}: there is no such folder in answers/, or it is empty")
+                continue
+            problems += [f"{folder}: {left.problem}"] if left.problem else []
+            record = {key: left.record[key] for key in (*RECORD_KEYS, "problem") if key in left.record}
+            found[folder] = {"files": left.files, "record": record}
+        return found, problems
+
+    return read
 
 
 def _left(attempt: Attempt) -> Mapping[str, Any]:

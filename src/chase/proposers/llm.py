@@ -1,4 +1,5 @@
-"""The language-model Proposer: two feedback passes, two candidates, and R³ into a third, as in HarnessCompass.
+"""The language-model Proposer: two feedback passes, two candidates, and R³ into a third, as in HarnessCompass; where
+a method asks for less, only the candidates that are due.
 
 It is a tool-using agent on the read-only history. It decides nothing: what it hands in is parsed as data by the host,
 and one that hands in rubbish ends with no candidates, which leaves `H_{t-1}` and `H_0` in the pool.
@@ -23,10 +24,23 @@ from chase.harness.folder import render_files
 from chase.harness.spec import Structure
 from chase.models.chat import ChatModel
 from chase.proposers.forms import placeholder_words
-from chase.proposers.submission import CANDIDATES, DRAFTS, FEEDBACK, Drafts, Feedback, candidates_of
+from chase.proposers.submission import (
+    DRAFTS,
+    FEEDBACK,
+    Drafts,
+    Feedback,
+    FreeCandidates,
+    candidates_of,
+    submission_of,
+)
 
 VERSION = 2
 """Of the prompts and the procedure. Raised with either."""
+KINDS = {
+    "structural": "structural: changes `harness.toml` or `control.py` only (retrieval, tool wrappers, control)",
+    "guidance": "guidance: changes `prompt.md`, `memory.md` or `guidance/` only",
+}
+FREE_KIND = "free: each may change any file, and differs from the others in its mechanism"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,12 +88,13 @@ class LanguageModelProposer(RecordedAgent):
         history = History(context.history)
         reading = HistoryTools(context.history, tokens=self._history_tokens, seed=context.seed)
         self._episode = self.episode("propose", context.round)
+        due = submission_of(context.tracks)
         self._talk = talk = Conversation(
             model=self._model,
             episode=self._episode,
             system=self._system(context, reading.mark),
             tools=reading.tools(),
-            submissions=(FEEDBACK, DRAFTS, CANDIDATES),
+            submissions=(FEEDBACK, DRAFTS, due) if context.integrate else (FEEDBACK, due),
             seed=context.seed,
         )
         self._reading = reading
@@ -91,24 +106,34 @@ class LanguageModelProposer(RecordedAgent):
             "initial": context.initial,
             "reminder": self._prompts.fill("reminder", epsilon=context.epsilon) if constraints else "",
         }
-        opening = self._prompts.fill("proactive", **names, constraints=constraints, failures=failures)
+        told = {"constraints": constraints, "failures": failures, "briefs": self._briefs(context, reading)}
+        opening = self._prompts.fill("proactive", **names, **told)
         passes = (opening, self._prompts.fill("hindsight", **names))
         feedback = [await talk.work(text, FEEDBACK, turns=self._turns.feedback) for text in passes]
         self._feedback = [given for given in feedback if given is not None]
+        if not context.integrate:
+            asked = self._prompts.fill("candidates", **names, **_kinds(context))
+            return self._made(context, await talk.work(asked, due, turns=self._turns.submission))
         drafts = await talk.work(self._prompts.fill("drafts", **names), DRAFTS, turns=self._turns.drafts)
-        final = await talk.work(self._prompts.fill("integrate", **names), CANDIDATES, turns=self._turns.submission)
+        final = await talk.work(self._prompts.fill("integrate", **names), due, turns=self._turns.submission)
         return self._made(context, final or drafts)
 
     async def revise(self, context: ProposerContext, refused: Sequence[Refusal]) -> Sequence[Candidate]:
         if self._talk is None or self._reading is None:
             return ()
         told = "\n".join(f"- {refusal.name.rpartition('-')[2]}: {refusal.reason}" for refusal in refused)
-        asked = self._prompts.fill("refused", refusals=self._reading.fenced("what cannot be used, and why", told))
-        again = await self._talk.work(asked, CANDIDATES, turns=self._turns.submission)
+        refusals = self._reading.fenced("what cannot be used, and why", told)
+        if context.tracks:
+            asked = self._prompts.fill("refused", refusals=refusals, all=_all(context.candidates))
+        else:
+            asked = self._prompts.fill("replaced", refusals=refusals, count=len(refused))
+        again = await self._talk.work(asked, submission_of(context.tracks), turns=self._turns.submission)
+        if not context.tracks:
+            return self._made(context, again)[: len(refused)]
         tracks = {refusal.name.rpartition("-")[2] for refusal in refused}
         return [made for made in self._made(context, again) if made.track in tracks]
 
-    def _made(self, context: ProposerContext, forms: Drafts | None) -> list[Candidate]:
+    def _made(self, context: ProposerContext, forms: Drafts | FreeCandidates | None) -> list[Candidate]:
         """The candidates in what was handed in, and the episode's own record."""
         if self._talk is None or self._episode is None:
             raise RuntimeError("no episode is open")
@@ -118,7 +143,7 @@ class LanguageModelProposer(RecordedAgent):
         if forms is None:
             return []
         base = render_files(History(context.history).harness(context.current))
-        return candidates_of(forms, base, {**stamp, "feedback": feedback})
+        return candidates_of(forms, base, {**stamp, "feedback": feedback})[: context.candidates]
 
     # What the prompts are filled with
 
@@ -158,6 +183,16 @@ class LanguageModelProposer(RecordedAgent):
         )
         return f"\n{text}\n"
 
+    def _briefs(self, context: ProposerContext, reading: HistoryTools) -> str:
+        """What the method tells beside the history."""
+        if not context.briefs:
+            return ""
+        told = "\n".join(
+            reading.fenced(name, brief if isinstance(brief, str) else json.dumps(brief, indent=1, ensure_ascii=False))
+            for name, brief in context.briefs.items()
+        )
+        return "\n" + self._prompts.fill("briefs", briefs=told) + "\n"
+
     def _failures(self, history: History, reading: HistoryTools) -> str:
         """What the last round's candidates violated, where it fell back."""
         rounds = history.rounds()
@@ -173,3 +208,14 @@ class LanguageModelProposer(RecordedAgent):
             return ""
         told = reading.fenced("what failed", "\n".join([*violations, *refused]))
         return "\n" + self._prompts.fill("failures", violations=told, selected=last["selected"]) + "\n"
+
+
+def _kinds(context: ProposerContext) -> dict[str, str]:
+    """How many candidates are due, and of which kinds."""
+    count = "one candidate" if context.candidates == 1 else f"{context.candidates} candidates"
+    kinds = [KINDS[track] for track in context.tracks if track in KINDS] or [FREE_KIND]
+    return {"count": count, "kinds": "\n".join(f"- {kind}" for kind in kinds)}
+
+
+def _all(candidates: int) -> str:
+    return "all three" if candidates == 3 else "all that are due"

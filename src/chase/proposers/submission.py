@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, ClassVar, Self
 
 from pydantic import Field, ValidationError, model_validator
@@ -12,6 +13,7 @@ from chase.core.agents import CANDIDATE_TRACKS, Candidate, CandidateTrack
 from chase.core.values import Json
 
 MOST_FILES = 70
+MOST_FREE = 20
 
 
 class Feedback(SubmissionForm):
@@ -27,10 +29,9 @@ class FileText(SubmissionForm):
     text: str = Field(description="the complete new text")
 
 
-class CandidateForm(SubmissionForm):
+class FreeCandidateForm(SubmissionForm):
     """A candidate as changes of files, with the fields of the paper's table."""
 
-    track: CandidateTrack
     files: list[FileText] = Field(max_length=MOST_FILES, description="every file that is new or changes")
     remove: list[str] = Field(default=[], max_length=MOST_FILES, description="files that go")
     edits: list[str] = Field(max_length=50, description="each edit in a sentence")
@@ -39,6 +40,14 @@ class CandidateForm(SubmissionForm):
     stopping: str = Field(max_length=2000, description="when they stop")
     expected_tool_calls: float = Field(description="tool calls a task that it adds (or saves: below 0)")
     regression_risks: list[str] = Field(max_length=50)
+
+
+class TrackForm(SubmissionForm):
+    track: CandidateTrack
+
+
+class CandidateForm(FreeCandidateForm, TrackForm):
+    """A candidate of a track, which stands first in the form."""
 
 
 class Drafts(SubmissionForm):
@@ -72,18 +81,51 @@ class Candidates(Drafts):
     due: ClassVar[tuple[CandidateTrack, ...]] = CANDIDATE_TRACKS
 
 
+class FreeCandidates(SubmissionForm):
+    """Candidates without tracks, as many as are due or fewer."""
+
+    candidates: list[FreeCandidateForm] = Field(min_length=1)
+
+    @classmethod
+    def salvaged(cls, arguments: Mapping[str, Any]) -> Self | None:
+        """The candidates that fit, without the others."""
+        given = arguments.get("candidates")
+        found: list[FreeCandidateForm] = []
+        for candidate in given[:MOST_FREE] if isinstance(given, list) else ():
+            with suppress(ValidationError):
+                found.append(FreeCandidateForm.model_validate(candidate))
+        return cls.model_construct(candidates=found) if found else None
+
+
 FEEDBACK = Submission(name="give_feedback", description="Hand in a feedback pass.", form=Feedback)
 DRAFTS = Submission(name="draft_candidates", description="Hand in the first two candidates.", form=Drafts)
 CANDIDATES = Submission(name="submit_candidates", description="Hand in the three candidates.", form=Candidates)
+FREE = Submission(name=CANDIDATES.name, description="Hand in the candidates.", form=FreeCandidates)
 
 
-def candidates_of(forms: Drafts, base: Mapping[str, str], stamp: Mapping[str, Json]) -> list[Candidate]:
+def submission_of(tracks: tuple[CandidateTrack, ...]) -> Submission[Any]:
+    """How the candidates of a round are handed in at its end: `Drafts` of these tracks, or `FreeCandidates`."""
+    if not tracks:
+        return FREE
+    if tracks == CANDIDATE_TRACKS:
+        return CANDIDATES
+
+    class Due(Drafts):
+        due: ClassVar[tuple[CandidateTrack, ...]] = tracks
+
+    return Submission(name=CANDIDATES.name, description="Hand in the candidates.", form=Due)
+
+
+def candidates_of(
+    forms: Drafts | FreeCandidates, base: Mapping[str, str], stamp: Mapping[str, Json]
+) -> list[Candidate]:
     """The candidates that forms describe as changes of a base harness's files, in the order of the tracks."""
+    given = [(form.track if isinstance(form, CandidateForm) else None, form) for form in forms.candidates]
     made: list[Candidate] = []
-    for form in sorted(forms.candidates, key=lambda form: CANDIDATE_TRACKS.index(form.track)):
+    for track, form in sorted(given, key=lambda each: 0 if each[0] is None else CANDIDATE_TRACKS.index(each[0])):
         files = {path: text for path, text in base.items() if path not in form.remove}
         files |= {file.path: file.text for file in form.files}
         record = form.model_dump(mode="json", exclude={"track", "files", "remove"})
         changed = sorted({file.path for file in form.files} | set(form.remove))
-        made.append(Candidate(track=form.track, files=files, record={**record, "changed_files": changed, **stamp}))
+        made.append(Candidate(track=track, files=files, record={**record, "changed_files": changed, **stamp}))
     return made

@@ -1,4 +1,4 @@
-"""The mining Proposer: estimates from traces what goes with success, and writes three candidates.
+"""The mining Proposer: estimates from traces what goes with success, and writes candidates.
 
 A "bad genius" by nature: it takes any correlation that pays, protocol or content. It learns from a broken constraint:
 the repaired harness, without the offending edit, is then among its candidates.
@@ -7,7 +7,7 @@ the repaired harness, without the offending edit, is then among its candidates.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,10 +58,10 @@ class MiningProposer(AnswersOnce):
         space = every_edit(_shuffled(context), diagnosis.bounds, placeholders, space=context.edit_space.name)
         weights = self._weights(space, diagnosis, hindsight)
 
-        def drawn(track: str, taken: Iterable[Edit]) -> list[Edit]:
-            """Edits of a track, drawn without replacement by weight (Gumbel's trick, keyed by seed and round)."""
-            free = [e for e in space if e.track == track and not any(e.conflicts(t) for t in taken)]
-            key = ("edit", context.seed, context.round, track)
+        def drawn(kind: str, tracks: Collection[str], taken: Iterable[Edit]) -> list[Edit]:
+            """Edits of tracks, drawn without replacement by weight (Gumbel's trick, keyed by seed, round and kind)."""
+            free = [e for e in space if e.track in tracks and not any(e.conflicts(t) for t in taken)]
+            key = ("edit", context.seed, context.round, kind)
             free.sort(key=lambda e: math.log(weights[e.name]) - math.log(-math.log(uniform(*key, e.name) or 1e-12)))
             return free[: -1 - vocabulary()["learning"]["edits_per_track"] : -1]
 
@@ -69,13 +69,18 @@ class MiningProposer(AnswersOnce):
             """The current edits as a candidate of one track may leave them: it can repair its own track only."""
             return [edit for edit in current if edit in sound or edit.track != track]
 
-        structural, guidance = (drawn(track, current) for track in ("structural", "guidance"))
+        if not context.tracks:
+            drafts = [drawn(str(place), ("structural", "guidance"), sound) for place in range(context.candidates)]
+            return [self._candidate(history, context, None, [*sound, *edits], diagnosis) for edits in drafts]
+        structural, guidance = (drawn(track, (track,), current) for track in ("structural", "guidance"))
         plans: dict[CandidateTrack, list[Edit]] = {
             "structural": [*kept("structural"), *structural],
             "guidance": [*kept("guidance"), *guidance],
             "integrated": self._integrate(sound, structural, guidance, weights, hindsight),
         }
-        return [self._candidate(history, context, track, plan, diagnosis) for track, plan in plans.items()]
+        return [
+            self._candidate(history, context, t, plan, diagnosis) for t, plan in plans.items() if t in context.tracks
+        ]
 
     def _weights(self, space: Sequence[Edit], diagnosis: Diagnosis, hindsight: Hindsight) -> dict[str, float]:
         """Prior × how much of the failures an edit answers, shared among the forms of one entry by their evidence."""
@@ -111,7 +116,11 @@ class MiningProposer(AnswersOnce):
 
     @staticmethod
     def _candidate(
-        history: History, context: ProposerContext, track: CandidateTrack, plan: Sequence[Edit], diagnosis: Diagnosis
+        history: History,
+        context: ProposerContext,
+        track: CandidateTrack | None,
+        plan: Sequence[Edit],
+        diagnosis: Diagnosis,
     ) -> Candidate:
         harness, edits = combine(history.harness(context.initial), plan, context.bounds)
         before = {edit.name for edit in _edits_of(history, context.current)}
@@ -154,10 +163,10 @@ def _hindsight(history: History, context: ProposerContext) -> Hindsight:
     gains: dict[str, list[float]] = {}
     for name in history.harnesses():
         record = history.record(name)
-        mean, base = history.mean(name, RELEASED), history.mean(record.get("from", ""), RELEASED)
-        if mean is not None and base is not None:
+        gain = history.gain(name, record.get("from", ""))
+        if gain is not None:
             for edit in record.get("new", []):
-                gains.setdefault(edit, []).append(mean - base)
+                gains.setdefault(edit, []).append(gain)
     broken = {} if context.epsilon is None else _violations(history, context.initial, float(context.epsilon))
     best = max(broken, key=lambda name: (history.mean(name, RELEASED) or 0.0, name), default=None)
     offending: set[str] = set()

@@ -16,6 +16,7 @@ from typing import Any
 from chase.benchmarks.syn_ledger.benchmark import SynLedger, SynLedgerSpec
 from chase.challengers.mining import MiningChallenger
 from chase.core.agents import EDIT_SPACES
+from chase.core.events import ignore
 from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
@@ -98,7 +99,7 @@ def case_rows(case: Mapping[str, Any]) -> list[Row]:
 async def _one(plan: Plan, store: Store, model: ChatModel, sandbox: Sandbox, planted: set[str]) -> Row:
     name = plan.method.name
     store.create_run(name, plan.describe(model.fingerprint))
-    run = Run(plan, run=name, store=store, model=model, sandbox=sandbox, tell=lambda kind, details: None)
+    run = Run(plan, run=name, store=store, model=model, sandbox=sandbox, tell=ignore)
     evolved = await run.evolve()
     certified = await run.certify(evolved)
     edits = evolved.final.record.get("edits", [])

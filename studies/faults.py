@@ -17,6 +17,7 @@ from typing import Any
 
 from chase.benchmarks.registry import open_benchmark
 from chase.challengers.llm import LanguageModelChallenger
+from chase.core.events import ignore
 from chase.core.values import Json
 from chase.engine.rollout import Job
 from chase.engine.runner import Runner, Scored
@@ -196,9 +197,7 @@ async def whole_run(model: ChatModel) -> dict[str, Any]:
     with workspace() as store:
         store.create_run("run", {})
         async with model, Sandbox() as sandbox:
-            run = Run(
-                plan_of(model), run="run", store=store, model=model, sandbox=sandbox, tell=lambda kind, details: None
-            )
+            run = Run(plan_of(model), run="run", store=store, model=model, sandbox=sandbox, tell=ignore)
             evolved = await run.evolve()
             certified = await run.certify(evolved)
         scores = {

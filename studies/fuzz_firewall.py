@@ -14,11 +14,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from chase.benchmarks.registry import open_benchmark
 from chase.benchmarks.syn_ledger import rendering
-from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.benchmark import SynLedger, open_syn_ledger
 from chase.benchmarks.syn_ledger.canonical import LedgerSubject
 from chase.benchmarks.syn_ledger.manifest import PROTOCOL_FIELDS
 from chase.benchmarks.syn_ledger.tools import LedgerEnvironment, SearchableFile
@@ -186,8 +184,8 @@ def main() -> None:
     if not given.resume:
         kept.unlink(missing_ok=True)
     rows = {row["case"]: row for row in map(json.loads, kept.read_text().splitlines())} if kept.exists() else {}
-    ledger: Any = open_benchmark(given.benchmark)
-    subject = LedgerSubject(ledger)
+    ledger = open_syn_ledger(given.benchmark)
+    subject = ledger.subject
     released = released_looks(ledger, subject.check_tasks)
     with kept.open("a") as file:
         for number in range(given.cases):

@@ -122,7 +122,7 @@ def _logit(values: Sequence[float]) -> float:
 
 def main() -> None:
     named = {"initial": [], **CHEATS, **HONEST}
-    cases = [
+    cases: list[dict[str, Any]] = [
         {"name": name, "sentences": sentences, "variant": variant, "seeds": SEEDS}
         for name, sentences in named.items()
         for variant in ("released", "neutral")
@@ -138,7 +138,11 @@ def main() -> None:
         for form in seen.values()
     ]
     table = {(row["name"], json.dumps(row["variant"])): row["scores"] for row in rows_of("planted", cases, measured)}
-    cell = lambda name, variant: table[name, json.dumps(variant)]  # noqa: E731
+
+    def cell(name: str, variant: Any) -> list[float]:
+        scores: list[float] = table[name, json.dumps(variant)]
+        return scores
+
     payload: dict[str, Any] = {
         "command": "python -m studies.planted_harnesses",
         "model": "sim:reader (simulated)",

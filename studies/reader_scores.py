@@ -10,8 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from chase.benchmarks.registry import open_benchmark
-from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.benchmark import SynLedger, open_syn_ledger
 from chase.core.interfaces import Transformation
 from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
@@ -27,7 +26,7 @@ PUBLISHED = {"released": 0.8189, "neutral": 0.1522}
 
 @lru_cache(maxsize=8)
 def benchmark_of(name: str) -> SynLedger:
-    return open_benchmark(name)
+    return open_syn_ledger(name)
 
 
 def per_task_scores(

@@ -15,8 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from chase.benchmarks.registry import open_benchmark
-from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.benchmark import SynLedger, open_syn_ledger
 from chase.engine.sandbox import Sandbox
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
@@ -32,7 +31,7 @@ Row = dict[str, Any]
 @lru_cache(maxsize=4)
 def opened(name: str) -> tuple[SynLedger, ProtocolKit]:
     """A benchmark with its kit: the firewall's verdicts are kept with it."""
-    benchmark = open_benchmark(name)
+    benchmark = open_syn_ledger(name)
     return benchmark, ProtocolKit(benchmark)
 
 

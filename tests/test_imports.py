@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,22 @@ def test_an_upward_import_is_caught(copy: Path, module: str, line: str) -> None:
     assert "upward" in ended.stdout
 
 
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("engine/knowing.py", "from chase.benchmarks.syn_ledger.tools import LIMITS"),
+        ("benchmarks/knowing.py", "def late():\n    from chase.benchmarks import syn_ledger"),
+        ("cli/knowing.py", "import chase.benchmarks.syn_ledger.entry"),
+    ],
+)
+def test_an_import_of_one_benchmark_is_caught(copy: Path, module: str, line: str) -> None:
+    (copy / "src" / "chase" / module).write_text(f"{line}\n")
+    ended = lint(copy)
+    assert ended.returncode != 0
+    assert "BROKEN" in ended.stdout
+    assert "knowing" in ended.stdout
+
+
 def test_an_unchanged_copy_passes(copy: Path) -> None:
     ended = lint(copy)
     assert ended.returncode == 0, ended.stdout
@@ -78,6 +95,44 @@ def test_no_part_of_the_package_imports_its_test_suites() -> None:
     outside = [path for path in PACKAGE.rglob("*.py") if "testing" not in path.relative_to(PACKAGE).parts]
     assert len(outside) > 40
     assert [str(path) for path in outside if any(name.startswith("chase.testing") for name in imports_of(path))] == []
+
+
+LEDGER = "chase.benchmarks.syn_ledger"
+
+
+def knows_syn_ledger(path: Path) -> bool:
+    """Whether a file imports it, or names its package in a text from which it could be imported."""
+    texts = [
+        node.value for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Constant)
+    ]
+    named = any(isinstance(text, str) and LEDGER in text for text in texts)
+    return named or any(f"{name}.".startswith(f"{LEDGER}.") for name in imports_of(path))
+
+
+def test_only_the_registry_the_demonstration_and_tests_know_syn_ledger() -> None:
+    knowing = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if knows_syn_ledger(path)}
+    outside = {name for name in knowing if not name.startswith(("benchmarks/syn_ledger/", "testing/"))}
+    assert "benchmarks/registry.py" in outside
+    allowed = re.compile(r"benchmarks/registry\.py|(?:cli|runs)/demo\w*\.py")
+    assert {name for name in outside if not allowed.fullmatch(name)} == set()
+    assert not any(name.startswith(LEDGER) for name in imports_of(PACKAGE / "benchmarks" / "registry.py"))
+
+
+@pytest.mark.parametrize(
+    ("source", "knows"),
+    [
+        ("from chase.benchmarks.syn_ledger import scoring", True),
+        ("from chase.benchmarks import syn_ledger", True),
+        ("import chase.benchmarks.syn_ledger.entry", True),
+        ("def late():\n    return import_module('chase.benchmarks.syn_ledger.entry')", True),
+        ("from chase.benchmarks.registry import open_benchmark", False),
+        ("NAME = 'syn-ledger'", False),
+        ("import chase.benchmarks.syn_ledger_other", False),
+    ],
+)
+def test_what_knows_syn_ledger_is_told(source: str, knows: bool, tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text(source)
+    assert knows_syn_ledger(tmp_path / "module.py") is knows
 
 
 def test_every_folder_of_the_package_is_under_the_rule() -> None:

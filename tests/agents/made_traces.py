@@ -6,6 +6,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from chase.engine.trace import VERSION
+
 Taste = Callable[[dict[str, Any]], float]
 """Of a document: lowest is opened first."""
 
@@ -48,11 +50,11 @@ def made_trace(
     events = [_tool("search", shown, coverage=len(shown))]
     for document in sorted(shown, key=taste)[:opens]:
         for window in range(2 if reads_on is not None and reads_on(document) else 1):
-            item = {"id": document["id"], "path": document["path"], "window": window}
             text = f"Ledger {document['id']}\nHeld at: Hillside\n\nRecords\nAmount | {task + window}\n"
-            events.append(_tool("open_file", [item], result=text))
+            item = {"id": document["id"], "path": document["path"], "window": window, "line": text}
+            events.append(_tool("open_file", [item]))
     return {
-        "version": 2,
+        "version": VERSION,
         "task": f"task-{task:02}",
         "question": "How much?",
         "events": events,
@@ -62,8 +64,7 @@ def made_trace(
     }
 
 
-def _tool(
-    name: str, shown: Sequence[dict[str, Any]], *, coverage: int | None = None, result: str = ""
-) -> dict[str, Any]:
-    event = {"event": "tool", "by": "model", "tool": name, "arguments": {}, "ok": True, "shown": list(shown)}
-    return {**event, **({} if coverage is None else {"coverage": coverage}), "head": 0, "result": result}
+def _tool(name: str, items: Sequence[dict[str, Any]], *, coverage: int | None = None) -> dict[str, Any]:
+    event = {"event": "tool", "by": "model", "tool": name, "arguments": {}, "ok": True, "head": ""}
+    lines = [{"line": item["path"], **item} for item in items]
+    return {**event, **({} if coverage is None else {"coverage": coverage}), "items": lines}

@@ -174,22 +174,22 @@ def test_a_link_that_an_agent_leaves_leads_nowhere(tmp_path: Path) -> None:
 
 
 def searched(coverage: int, *documents: str) -> dict[str, Any]:
-    shown = [{"id": d, "path": f"{d}.md", "hit": place} for place, d in enumerate(documents)]
-    return tool("search", shown, coverage=coverage)
+    items = [{"id": d, "path": f"{d}.md", "hit": place, "line": f"{d}.md"} for place, d in enumerate(documents)]
+    return tool("search", items, coverage=coverage)
 
 
 def listed(*documents: str) -> dict[str, Any]:
-    return tool("list_files", [{"id": d, "path": f"{d}.md", "listing": n} for n, d in enumerate(documents)])
+    items = [{"id": d, "path": f"{d}.md", "listing": n, "line": f"{d}.md"} for n, d in enumerate(documents)]
+    return tool("list_files", items)
 
 
 def opened(document: str, window: int = 0) -> dict[str, Any]:
-    head = f"{document}.md:"
-    shown = [{"id": document, "path": f"{document}.md", "window": window}]
-    return {**tool("open_file", shown), "head": len(head), "result": f"{head}\ntext {window} of {document}"}
+    item = {"id": document, "path": f"{document}.md", "window": window, "line": f"text {window} of {document}"}
+    return tool("open_file", [item], head=f"{document}.md:")
 
 
-def tool(name: str, shown: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    return {"event": "tool", "by": "model", "tool": name, "ok": True, "shown": shown, "head": 0, "result": "", **more}
+def tool(name: str, items: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    return {"event": "tool", "by": "model", "tool": name, "ok": True, "head": "", "items": items, **more}
 
 
 def trace(*events: dict[str, Any], answer: str | None = "12", reason: str = "answered") -> dict[str, Any]:
@@ -266,6 +266,17 @@ def test_what_was_seen_is_kept_as_it_was_seen() -> None:
     assert reading.coverages == (1, 0)
 
 
+def test_the_fields_of_a_structured_result_are_kept_as_the_best_hit_showed_them() -> None:
+    def found(place: int, year: int) -> dict[str, Any]:
+        return tool("find", [{"id": "a", "path": "a", "hit": place, "fields": {"year": year}}], coverage=0)
+
+    listing = tool("list", [{"id": d, "path": d, "listing": n, "fields": {"year": n}} for n, d in enumerate("ab")])
+    read = tool("read", [{"id": "a", "path": "a", "window": 0, "fields": {"body": "x"}, "text_field": "body"}])
+    seen = read_trace(trace(listing, found(3, 2003), found(1, 2001), found(2, 2002), read)).seen
+    assert seen["a"] == Shown(id="a", path="a", listing=0, hit=1, window=0, text="x", fields={"year": 2001})
+    assert seen["b"] == Shown(id="b", path="b", listing=1, fields={"year": 1})
+
+
 @pytest.mark.parametrize(
     ("answer", "reason", "answered"),
     [
@@ -277,12 +288,18 @@ def test_what_was_seen_is_kept_as_it_was_seen() -> None:
     ],
 )
 def test_answered_is_an_answer_in_the_required_form(answer: str | None, reason: str, answered: bool) -> None:
-    assert read_trace(trace(answer=answer, reason=reason)).answered is answered
+    form = SynLedger.answer_form.pattern
+    assert read_trace(trace(answer=answer, reason=reason), form).answered is answered
+
+
+@pytest.mark.parametrize(("answer", "answered"), [("twelve\nor so", True), (" \n", False), ("", False), (None, False)])
+def test_without_a_form_any_words_are_an_answer(answer: str | None, answered: bool) -> None:
+    assert read_trace(trace(answer=answer)).answered is answered
 
 
 async def test_a_real_trace_is_read_as_the_tools_showed_it(ledger: SynLedger) -> None:
     task = ledger.tasks("evo")[0]
-    shown = {s.id: s for s in ledger.shown(task, ledger.variant("released"))}
+    shown = {s.id: s for s in ledger.sightings(task, ledger.variant("released"))}
     document = sorted(shown)[3]
     script = [call("list_files"), call("open_file", file=document), call("open_file", file=document), "1"]
     rollout, _ = await follow(make_job(ledger, task=task), script)

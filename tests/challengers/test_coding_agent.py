@@ -85,8 +85,8 @@ class Bench:
 
     def context(self) -> ChallengerContext:
         return ChallengerContext(
-            history=self.tree.root, round=1, current="r1-guidance", initial="H0", benchmark=self.kit.base,
-            observables={o.name: o.description for o in self.kit.observables}, operators=self.kit.operators(),
+            history=self.tree.root, round=1, current="r1-guidance", initial="H0", benchmark=self.kit.benchmark.base,
+            observables={o.name: o for o in self.kit.benchmark.observables}, operators=self.kit.operators(),
             effects=self.kit.effects, proposals=3, seed=1,
         )  # fmt: skip
 
@@ -97,7 +97,7 @@ class Bench:
         """All that it answers in a whole round of asking."""
         desk = ChallengerDesk(
             challenger=challenger, tree=self.tree, journal=Journal(self.workspace, "run-1"), kit=self.kit,
-            observables=self.context().observables, seed=1,
+            seed=1,
         )  # fmt: skip
         current, initial = Named(name="r1-guidance", harness=H1), Named(name="H0", harness=H0)
         return await desk.drafts(1, current, initial, proposals=3)

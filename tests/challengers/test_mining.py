@@ -79,7 +79,7 @@ def challenged(
         current="H1",
         initial="H0",
         benchmark="syn-ledger",
-        observables={name: o.description for name, o in OBSERVABLES.items()},
+        observables=OBSERVABLES,
         operators=kit.operators(),
         effects=kit.effects,
         proposals=proposals,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from chase.core.observables import OBSERVABLES
+from chase.core.observables import OBSERVABLES, distinct_ranks
 from chase.core.values import Shown
 
 MARKDOWN = (
@@ -93,3 +95,21 @@ def test_line_endings_do_not_count() -> None:
     unix = Shown(id="a", path="a", window=0, text=MARKDOWN)
     windows = Shown(id="a", path="a", window=0, text=MARKDOWN.replace("\n", "  \r\n"))
     assert [o(unix) for o in OBSERVABLES.values()] == [o(windows) for o in OBSERVABLES.values()]
+
+
+def test_ranks_are_places_among_the_distinct_known_values() -> None:
+    assert distinct_ranks([3.0, 1.0, 3.0, 2.0]) == ([2, 0, 2, 1], 3)
+    assert distinct_ranks([None, 5.0, None, 5.0]) == ([None, 0, None, 0], 1)
+    assert distinct_ranks([None, None]) == ([None, None], 0)
+    assert distinct_ranks([]) == ([], 0)
+    assert distinct_ranks([0.0, -0.0]) == ([0, 0], 1)
+
+
+@given(st.lists(st.none() | st.integers(-3, 3).map(float), max_size=12))
+def test_ranks_keep_the_order_of_the_values_and_leave_no_gap(values: list[float | None]) -> None:
+    ranks, count = distinct_ranks(values)
+    known = [(value, rank) for value, rank in zip(values, ranks, strict=True) if value is not None]
+    assert [rank is None for rank in ranks] == [value is None for value in values]
+    assert {rank for _, rank in known} == set(range(count))
+    for value, rank in known:
+        assert rank == len({other for other, _ in known if other < value})

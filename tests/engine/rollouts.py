@@ -12,6 +12,7 @@ from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Guidance, Harness, Structure
 from chase.models.chat import ChatModel
+from chase.testing.ledger import H0
 from chase.testing.scripted import Script, ScriptedModel, scripted
 
 Event = Mapping[str, Any]
@@ -27,9 +28,11 @@ def make_harness(
     source: str | None = None,
 ) -> Harness:
     """H_0 but for what is given."""
-    policies = {"retrieval": retrieval or {}, "tools": tools or {}, "control": control or {}}
+    fields = H0.structure.model_dump(by_alias=True)
+    for table, given in (("retrieval", retrieval), ("tools", tools), ("control", control)):
+        fields[table] |= given or {}
     return Harness(
-        structure=Structure.model_validate({"benchmark": "syn-ledger", **policies}),
+        structure=Structure.model_validate(fields),
         prompt="Answer the question.",
         memory=memory,
         guidance=guidance,

@@ -9,6 +9,7 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.values import Rollout
 from chase.engine.control import SandboxLimits
 from chase.engine.hooks import HOOKS
+from chase.engine.trace import result_text
 from chase.testing.scripted import ScriptedModel, Step, call, scripted
 from tests.engine.rollouts import events, follow, make_harness, make_job, roll, tool_events
 
@@ -40,7 +41,7 @@ async def test_plan_issues_counted_searches_and_a_note(ledger: SynLedger) -> Non
     slots = ledger.slots(ledger.task(ledger.tasks("evo")[0]).question)
     searched = [event["arguments"]["query"] for event in tool_events(rollout, "search", "harness")]
     assert searched == [f"{slots['entity'][0]} {period}" for period in slots["periods"]]
-    assert returns(model) == [event["result"] for event in tool_events(rollout)]
+    assert returns(model) == [result_text(event) for event in tool_events(rollout)]
     assert prompts(model)[1:] == ["4 searches"]
     assert [event["text"] for event in events(rollout, "note")] == ["4 searches"]
 
@@ -62,7 +63,7 @@ async def test_rerank_orders_all_hits_by_what_was_shown_of_them(ledger: SynLedge
     )
     rollout, model = await with_hooks(ledger, source, [call("search", query="approved", limit=3), "1"])
     [event] = tool_events(rollout)
-    lines = [line for line in event["result"].splitlines() if line.endswith("]")]
+    lines = [line for line in result_text(event).splitlines() if line.endswith("]")]
     assert len(lines) == 12
     assert [line for line in returns(model)[0].splitlines() if line.endswith("]")] == lines[::-1][:3]
     assert events(rollout, "given")[0]["text"] == returns(model)[0]
@@ -75,7 +76,7 @@ async def test_after_tool_adds_to_what_the_model_reads(ledger: SynLedger) -> Non
     calls = [call("list_files"), call("calculator", expression="1 + 1")]
     rollout, model = await with_hooks(ledger, source, [calls, "1"])
     listing, sum_ = tool_events(rollout)
-    assert returns(model) == [f"{listing['result']}\nlist_files: {len(listing['result'])}", sum_["result"]]
+    assert returns(model) == [f"{result_text(listing)}\nlist_files: {len(result_text(listing))}", result_text(sum_)]
     assert [event["text"] for event in events(rollout, "given")] == returns(model)[:1]
 
 

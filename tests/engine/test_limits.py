@@ -17,6 +17,7 @@ from chase.benchmarks.syn_ledger.tools import LIMITS
 from chase.core.errors import UserError
 from chase.core.values import Rollout
 from chase.engine.rollout import Job
+from chase.engine.trace import result_text
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness, Structure
 from chase.testing.scripted import Call, Request, ScriptedModel, Step, scripted
@@ -110,7 +111,7 @@ def assert_trace_is_complete(rollout: Rollout, model: ScriptedModel) -> None:
 
 
 def results(event: Mapping[str, Any]) -> list[str]:
-    return [event["result"]] if event["event"] == "tool" else [event["text"]] if event["event"] == "given" else []
+    return [result_text(event)] if event["event"] == "tool" else [event["text"]] if event["event"] == "given" else []
 
 
 @settings(max_examples=120)

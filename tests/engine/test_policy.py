@@ -9,9 +9,10 @@ import pytest
 from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.core.observables import OBSERVABLES
-from chase.core.values import ResultItem, Rollout, Shown
+from chase.core.observables import OBSERVABLES, ObservableFunction
+from chase.core.values import Placeholder, ResultItem, Rollout, Shown
 from chase.engine.policy import STOP_WORDS, clean_query, expand, merge, reads_on, relaxed, rerank
+from chase.engine.trace import result_text
 from chase.harness.spec import Preference, ReadOn, Retrieval
 from chase.testing.scripted import Request, ScriptedModel, Step, call
 from tests.engine.rollouts import Event, events, follow, make_harness, make_job, tool_events, two_period_task
@@ -20,7 +21,7 @@ SLOTS = {"entity": ["Harbor Office"], "period": ["FY2002"], "periods": ["FY2002"
 
 
 def items(*ids: str) -> list[ResultItem]:
-    return [ResultItem(shown=Shown(id=each, path=f"{each}.md"), text=each) for each in ids]
+    return [ResultItem(shown=Shown(id=each, path=f"{each}.md"), line=each) for each in ids]
 
 
 def ids(text: str) -> list[str]:
@@ -62,13 +63,37 @@ def summary(event: Event) -> tuple[str, str]:
     ],
 )
 def test_a_template_makes_one_query_or_one_for_each_period(template: str, expected: list[str]) -> None:
-    assert expand(template, SLOTS) == expected
+    assert expand(template, SLOTS, SynLedger.placeholders) == expected
 
 
 def test_a_template_with_an_empty_slot_makes_no_query() -> None:
-    assert expand("{entity} {periods}", {**SLOTS, "entity": []}) == []
-    assert expand("{periods}", {**SLOTS, "periods": []}) == []
-    assert expand("{period}", {}) == []
+    assert expand("{entity} {periods}", {**SLOTS, "entity": []}, SynLedger.placeholders) == []
+    assert expand("{periods}", {**SLOTS, "periods": []}, SynLedger.placeholders) == []
+    assert expand("{period}", {}, SynLedger.placeholders) == []
+
+
+OTHER_SLOTS = {"title": ["Annual report", "Budget"], "years": ["2019", "2020", "2021"], "cities": ["Oslo", "Rome"]}
+OTHER_PLACEHOLDERS = {
+    "title": Placeholder(description="a title that the question quotes"),
+    "years": Placeholder(description="every year", each=True),
+    "cities": Placeholder(description="every city", each=True),
+}
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("{title}", ["Annual report"]),
+        ("{title} {years}", ["Annual report 2019", "Annual report 2020", "Annual report 2021"]),
+        ("{cities} {years}", ["Oslo 2019", "Rome 2020"]),
+        ("{years} {cities}, {years}", ["2019 Oslo, 2019", "2020 Rome, 2020"]),
+        ("{title}: {cities}, {title}", ["Annual report: Oslo, Annual report", "Annual report: Rome, Annual report"]),
+        ("{year}", []),
+    ],
+)
+def test_placeholders_that_stand_for_each_go_together(template: str, expected: list[str]) -> None:
+    """The first value of one with the first of the other; what one has more of is left out."""
+    assert expand(template, OTHER_SLOTS, OTHER_PLACEHOLDERS) == expected
 
 
 def test_a_query_is_left_as_it_is_unless_the_policy_says_otherwise() -> None:
@@ -102,36 +127,54 @@ def test_merging_keeps_each_document_once() -> None:
 
 def test_reranking_adds_the_rank_on_each_observable_to_the_place() -> None:
     hits = [
-        ResultItem(shown=Shown(id=name, path=path), text=name)
+        ResultItem(shown=Shown(id=name, path=path), line=name)
         for name, path in (("a", "x/y/z/a.md"), ("b", "x/y/b.md"), ("c", "x/c.md"))
     ]
     shallow = Preference(observable="path-depth", prefer="low", weight=10)
     deep = Preference(observable="path-depth", prefer="high", weight=10)
     weak = Preference(observable="path-depth", prefer="low", weight=0.1)
-    assert [item.text for item in rerank(hits, [shallow])] == ["c", "b", "a"]
-    assert [item.text for item in rerank(hits[::-1], [deep])] == ["a", "b", "c"]
-    assert [item.text for item in rerank(hits, [weak])] == ["a", "b", "c"]
-    assert [item.text for item in rerank(hits, [shallow, deep])] == ["a", "b", "c"]
+    assert [item.text for item in rerank(hits, [shallow], OBSERVABLES)] == ["c", "b", "a"]
+    assert [item.text for item in rerank(hits[::-1], [deep], OBSERVABLES)] == ["a", "b", "c"]
+    assert [item.text for item in rerank(hits, [weak], OBSERVABLES)] == ["a", "b", "c"]
+    assert [item.text for item in rerank(hits, [shallow, deep], OBSERVABLES)] == ["a", "b", "c"]
 
 
 def test_what_cannot_be_seen_of_a_document_ranks_in_the_middle() -> None:
     hits = [
-        ResultItem(shown=Shown(id=name, path="a.md", listing=listing), text=name)
+        ResultItem(shown=Shown(id=name, path="a.md", listing=listing), line=name)
         for name, listing in (("late", 9), ("unseen", None), ("early", 0))
     ]
-    order = rerank(hits, [Preference(observable="listing-position", prefer="low", weight=100)])
+    order = rerank(hits, [Preference(observable="listing-position", prefer="low", weight=100)], OBSERVABLES)
     assert [item.text for item in order] == ["early", "unseen", "late"]
 
 
 def test_reading_on_by_an_observable() -> None:
     shown = Shown(id="a", path="x/y/a.md", window=0, text="one\ntwo")
-    assert reads_on(ReadOn(when="always"), shown)
-    assert not reads_on(ReadOn(), shown)
+    assert reads_on(ReadOn(when="always"), shown, OBSERVABLES)
+    assert not reads_on(ReadOn(), shown, OBSERVABLES)
     for at_most, expected in ((2.0, True), (1.0, False)):
-        assert reads_on(ReadOn(when="observable", observable="path-depth", at_most=at_most), shown) is expected
+        rule = ReadOn(when="observable", observable="path-depth", at_most=at_most)
+        assert reads_on(rule, shown, OBSERVABLES) is expected
     for at_least, expected in ((2.0, True), (3.0, False)):
-        assert reads_on(ReadOn(when="observable", observable="path-depth", at_least=at_least), shown) is expected
-    assert not reads_on(ReadOn(when="observable", observable="listing-position", at_least=0.0), shown)
+        rule = ReadOn(when="observable", observable="path-depth", at_least=at_least)
+        assert reads_on(rule, shown, OBSERVABLES) is expected
+    unseen = ReadOn(when="observable", observable="listing-position", at_least=0.0)
+    assert not reads_on(unseen, shown, OBSERVABLES)
+
+
+def test_policies_use_the_observables_of_the_benchmark() -> None:
+    def year(shown: Shown) -> float | None:
+        return shown.fields.get("year")
+
+    own = {"year": ObservableFunction("year", "the year of the document", year)}
+    hits = [
+        ResultItem(shown=Shown(id=str(each), path="", window=0, fields={"year": each}), line=str(each))
+        for each in (2019, None, 2021)
+    ]
+    newest = Preference(observable="year", prefer="high", weight=100)
+    assert [item.text for item in rerank(hits, [newest], own)] == ["2021", "None", "2019"]
+    recent = ReadOn(when="observable", observable="year", at_least=2020)
+    assert [reads_on(recent, item.shown, own) for item in hits] == [False, False, True]
 
 
 # Retrieval policy at work
@@ -142,7 +185,7 @@ async def test_h0_passes_a_models_search_on_as_it_is(ledger: SynLedger) -> None:
     [event] = tool_events(rollout)
     assert event["arguments"] == {"query": "the  approved", "limit": 5}
     assert "asked" not in event
-    assert last_return(model) == event["result"]
+    assert last_return(model) == result_text(event)
     assert not events(rollout, "given")
 
 
@@ -153,7 +196,7 @@ async def test_results_decides_how_many_hits_are_shown_whatever_the_model_asks(l
     for event, asked in zip(tool_events(rollout), ({"limit": 9}, {}), strict=True):
         assert event["arguments"]["limit"] == 2
         assert event["asked"] == {"query": "approved", **asked}
-        assert len(ids(event["result"])) == 2
+        assert len(ids(result_text(event))) == 2
     assert len(ids(last_return(model))) == 2
 
 
@@ -168,7 +211,7 @@ async def test_templates_are_searched_before_the_first_turn_as_counted_calls(led
     history = model.requests[0].messages
     assert [type(message).__name__ for message in history] == ["ModelRequest"] + ["ModelResponse", "ModelRequest"] * 3
     shown = [part.content for message in history[1:] for part in message.parts if isinstance(part, ToolReturnPart)]
-    assert shown == [event["result"] for event in tool_events(rollout, by="harness")]
+    assert shown == [result_text(event) for event in tool_events(rollout, by="harness")]
     assert [event["ok"] for event in tool_events(rollout, by="model")] == [True, False]
 
 
@@ -187,7 +230,7 @@ async def test_round_robin_shows_all_hits_in_turn_and_decides_what_is_opened_fir
     for kind in ("sequence", "round-robin"):
         harness = make_harness(retrieval={**retrieval, "merge": kind}, tools={"open_first": 3})
         rollout, model = await follow(make_job(ledger, harness, task=task), ["1"])
-        hits = [ids(event["result"]) for event in tool_events(rollout, "search")]
+        hits = [ids(result_text(event)) for event in tool_events(rollout, "search")]
         rows = [*hits] if kind == "sequence" else list(zip_longest(*hits))
         merged = list(dict.fromkeys(document for row in rows for document in row if document))
         opened[kind] = [event["arguments"]["file"] for event in tool_events(rollout, "open_file")]
@@ -230,7 +273,7 @@ async def test_low_coverage_is_searched_again_with_fewer_words(ledger: SynLedger
     rollout, model = await follow(make_job(ledger, harness), [call("search", query=query), "1"])
     assert queries(rollout) == [query, entity]
     assert [summary(event) for event in tool_events(rollout)] == [("search", "model"), ("search", "harness")]
-    assert last_return(model) == tool_events(rollout)[1]["result"]
+    assert last_return(model) == result_text(tool_events(rollout)[1])
     assert not last_return(model).startswith("0 of")
     found, _ = await follow(make_job(ledger, harness), [call("search", query=entity), "1"])
     assert queries(found) == [entity]
@@ -272,7 +315,7 @@ async def test_rank_reorders_all_hits_before_the_cut(ledger: SynLedger, prefer: 
     rollout, model = await follow(make_job(ledger, harness), [call("search", query="approved", limit=3), "1"])
     [event] = tool_events(rollout)
     assert event["arguments"]["limit"] == 12
-    paths = re.findall(r"^(\S+) \[\w+\]$", event["result"], re.MULTILINE)
+    paths = re.findall(r"^(\S+) \[\w+\]$", result_text(event), re.MULTILINE)
     assert len(paths) == 12
     length = OBSERVABLES["name-length"]
     lengths = {path: length(Shown(id="", path=path)) or 0.0 for path in paths}
@@ -324,9 +367,9 @@ async def test_opened_files_bounds_different_files_not_windows(ledger: SynLedger
         (True, "model"),
         (True, "model"),
     ]
-    assert "may open no further file" in opens[2]["result"]
-    assert "4 file-opening calls are left" in opens[2]["result"]  # a refusal by the harness costs nothing
-    assert opens[2]["result"] in model.requests[-1].texts()
+    assert "may open no further file" in result_text(opens[2])
+    assert "4 file-opening calls are left" in result_text(opens[2])  # a refusal by the harness costs nothing
+    assert result_text(opens[2]) in model.requests[-1].texts()
 
 
 async def test_a_file_is_the_same_by_path_and_by_id(ledger: SynLedger) -> None:
@@ -348,7 +391,7 @@ async def test_reserved_reads_are_kept_for_reading_on(ledger: SynLedger) -> None
     rollout, _ = await follow(make_job(ledger, harness), opening(0, 1, 2, 3, 4, 0, 5, 1))
     opens = tool_events(rollout, "open_file")
     assert [event["ok"] for event in opens] == [True, True, True, True, False, True, False, True]
-    assert "2 file-opening calls are left and are kept for reading on" in opens[4]["result"]
+    assert "2 file-opening calls are left and are kept for reading on" in result_text(opens[4])
     plain, _ = await follow(make_job(ledger), opening(0, 1, 2, 3, 4, 0, 5, 1))
     assert [event["ok"] for event in tool_events(plain, "open_file")] == [True] * 6 + [False] * 2
 
@@ -357,9 +400,9 @@ async def test_open_first_opens_the_best_hits_before_the_first_turn(ledger: SynL
     harness = make_harness(retrieval={"templates": ["{entity} {period}"]}, tools={"open_first": 2})
     rollout, model = await follow(make_job(ledger, harness), ["1"])
     search, *opens = tool_events(rollout)
-    assert [event["arguments"]["file"] for event in opens] == ids(search["result"])[:2]
+    assert [event["arguments"]["file"] for event in opens] == ids(result_text(search))[:2]
     assert all(event["by"] == "harness" and event["ok"] for event in opens)
-    assert all(event["result"] in model.requests[0].texts() for event in opens)
+    assert all(result_text(event) in model.requests[0].texts() for event in opens)
     nothing, _ = await follow(make_job(ledger, make_harness(tools={"open_first": 2})), ["1"])
     assert tool_events(nothing) == []
 
@@ -369,8 +412,8 @@ async def test_read_on_shows_both_windows_in_one_result(ledger: SynLedger) -> No
     rollout, model = await follow(make_job(ledger, harness), opening(0))
     first, second = tool_events(rollout, "open_file")
     assert [first["by"], second["by"]] == ["model", "harness"]
-    assert [first["shown"][0]["window"], second["shown"][0]["window"]] == [0, 1]
-    assert last_return(model) == f"{first['result']}\n{second['result'].split(chr(10), 1)[1]}"
+    assert [first["items"][0]["window"], second["items"][0]["window"]] == [0, 1]
+    assert last_return(model) == f"{result_text(first)}\n{result_text(second).split(chr(10), 1)[1]}"
     assert events(rollout, "given")[-1]["text"] == last_return(model)
     plain, _ = await follow(make_job(ledger), opening(0))
     assert len(tool_events(plain, "open_file")) == 1
@@ -380,7 +423,7 @@ async def test_read_on_by_an_observable_reads_on_there_only(ledger: SynLedger) -
     rule = {"when": "observable", "observable": "path-depth", "at_least": 2}
     rollout, _ = await follow(make_job(ledger, make_harness(tools={"read_on": rule})), opening(0, 1, 2, 3, 4, 5))
     read_on = {e["arguments"]["file"] for e in tool_events(rollout, "open_file", "harness")}
-    opened = {e["arguments"]["file"]: e["shown"][0]["path"] for e in tool_events(rollout, "open_file") if e["ok"]}
+    opened = {e["arguments"]["file"]: e["items"][0]["path"] for e in tool_events(rollout, "open_file") if e["ok"]}
     assert read_on
     assert read_on != set(opened)
     budget_left = 6

@@ -11,6 +11,7 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, Thinking
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.errors import SetupError
 from chase.engine.rollout import _versions
+from chase.engine.trace import result_text
 from chase.models.errors import AuthenticationFailed, ConnectionLost, ContextTooLong
 from chase.store.digests import rollout_digest
 from chase.store.store import Store
@@ -51,7 +52,7 @@ async def test_calls_over_budget_are_refused_and_the_rollout_goes_on(ledger: Syn
     script: list[Step] = [call("list_files")] * 6 + [right_answer(ledger)]
     rollout, model = await follow(make_job(ledger), script)
     assert [event["ok"] for event in tool_events(rollout)] == [True] * 4 + [False] * 2
-    assert "No search calls left" in tool_events(rollout)[-1]["result"]
+    assert "No search calls left" in result_text(tool_events(rollout)[-1])
     assert "No search calls left" in model.requests[-1].texts()[-5]
     assert rollout.outcome.score == 1.0
 
@@ -60,9 +61,9 @@ async def test_every_call_counts_whatever_the_tool(ledger: SynLedger) -> None:
     rollout, _ = await follow(make_job(ledger), [[call("delete_all")] * 12, call("list_files"), "1"])
     unknown, late = tool_events(rollout)[0], tool_events(rollout)[-1]
     assert not unknown["ok"]
-    assert "There is no tool 'delete_all'. Tools: list_files" in unknown["result"]
+    assert "There is no tool 'delete_all'. Tools: list_files" in result_text(unknown)
     assert not late["ok"]
-    assert "12 calls in all" in late["result"]
+    assert "12 calls in all" in result_text(late)
     assert rollout.outcome.status == "scored"
 
 
@@ -79,7 +80,7 @@ async def test_several_calls_in_one_turn_get_their_own_results_in_order(ledger: 
         ("search", "call-0-2"),
     ]
     assert returns[1].content == "42"
-    assert [part.content for part in returns] == [event["result"] for event in tool_events(rollout)]
+    assert [part.content for part in returns] == [result_text(event) for event in tool_events(rollout)]
     assert rollout.outcome.score == 1.0
 
 

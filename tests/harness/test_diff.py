@@ -23,7 +23,7 @@ PERCENT = Guidance(name="percent", when=Activation(question_has_any=("percentage
 
 
 def with_structure(**tables: object) -> Harness:
-    return replace(H0, structure=Structure.model_validate({"benchmark": "syn-ledger", **tables}))
+    return replace(H0, structure=H0.structure.model_copy(update=tables))
 
 
 @given(harnesses)
@@ -80,7 +80,7 @@ def test_fields_show_old_and_new_by_dotted_key() -> None:
     changed = with_structure(
         answer="text",
         retrieval=Retrieval(results=6, templates=("{entity}",)),
-        tools=Tools(read_on=ReadOn(when="observable", observable="window", at_most=1)),
+        tools=Tools(opened_files=6, read_on=ReadOn(when="observable", observable="window", at_most=1)),
     )
     found = {change.key: (change.component, change.old, change.new) for change in diff_harnesses(H0, changed).changes}
     assert found == {

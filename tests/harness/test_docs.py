@@ -62,6 +62,23 @@ def test_components_placeholders_and_sizes_are_documented() -> None:
     assert f"at most {MOST_MODULES} guidance modules" in TEXT
 
 
+def test_syn_ledgers_bounds_and_placeholders_are_documented() -> None:
+    bounds, limits = SynLedger.bounds, SynLedger.limits
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in TEXT.splitlines() if "| at most " in line]
+    assert {row[0]: int(row[2].removeprefix("at most ")) for row in rows} == {
+        "results that a search shows": bounds.results,
+        "query templates": bounds.templates,
+        "different files opened": bounds.opened,
+        "calls kept for reading on": bounds.reserved_reads,
+        "file-opening calls": limits.group_calls["open"],
+        "calls in all": limits.total_calls,
+        "characters of all texts together": limits.context_tokens,
+    }
+    bounded = {key for row in rows for key in re.findall(r"`([^`]+)`", row[1])}
+    assert bounded <= {*FIELDS, "retrieval.rewrites"}
+    assert re.findall(r"^- `{(\w+)}`: ", TEXT, re.MULTILINE) == list(SynLedger.placeholders)
+
+
 def test_the_documents_own_examples_are_valid() -> None:
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
     toml = next(text for kind, text in blocks if kind == "toml")

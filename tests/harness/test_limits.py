@@ -12,7 +12,7 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.errors import UserError
 from chase.core.observables import OBSERVABLES
 from chase.core.values import AnswerForm, HarnessBounds, Limits, Placeholder, ToolInterface
-from chase.harness.limits import check_for_benchmark
+from chase.harness.limits import check_for_benchmark, exceeds
 from chase.harness.spec import (
     Activation,
     Control,
@@ -105,6 +105,11 @@ def test_a_harness_may_leave_the_answer_form_to_its_benchmark() -> None:
         ({"tools": Tools(open_first=7)}, "tools.open_first=7", 6),
         ({"tools": Tools(reserved_reads=6)}, "tools.reserved_reads=6", 5),
         ({"control": Control(answer_when_calls_left=13)}, "control.answer_when_calls_left=13", 12),
+        (
+            {"retrieval": Retrieval(rewrites=(Rewrite(calls_left_at_most=13, template="{entity}"),))},
+            "retrieval.rewrites.calls_left_at_most=13",
+            12,
+        ),
         ({"retrieval": Retrieval(templates=("{period}",) * 5)}, "query templates=5", 4),
         (
             {"retrieval": Retrieval(templates=("{period}",) * 3, rewrites=(RULE, RULE))},
@@ -117,6 +122,29 @@ def test_the_papers_bounds_hold_for_syn_ledger(ledger: SynLedger, fields: dict[s
     sentence = refusal(harness_with(**fields), ledger)
     assert sentence.startswith(f"{key} in runs/h1/harness.toml")
     assert f"write at most {most}." in sentence
+
+
+@pytest.mark.parametrize(
+    ("most", "beyond"),
+    [
+        ({"retrieval": Retrieval(results=8)}, {"retrieval": Retrieval(results=9)}),
+        ({"retrieval": Retrieval(relax_below=8)}, {"retrieval": Retrieval(relax_below=9)}),
+        (
+            {"retrieval": Retrieval(templates=("a", "b"))},
+            {"retrieval": Retrieval(templates=("a",), rewrites=(RULE,) * 2)},
+        ),
+        ({"tools": Tools(opened_files=2)}, {"tools": Tools(opened_files=3)}),
+        ({"tools": Tools(open_first=2)}, {"tools": Tools(open_first=3)}),
+        ({"tools": Tools(reserved_reads=1)}, {"tools": Tools(reserved_reads=2)}),
+    ],
+)
+def test_bounds_are_those_of_the_benchmark(most: dict[str, Any], beyond: dict[str, Any], ledger: SynLedger) -> None:
+    wide = other_benchmark(tools=ledger.tools, limits=ledger.limits, interface=ledger.interface)
+    within, outside = (harness_with(benchmark="documents", **fields) for fields in (most, beyond))
+    check_for_benchmark(within, wide)
+    assert not exceeds(within.structure, wide.bounds)
+    refusal(outside, wide)
+    assert exceeds(outside.structure, wide.bounds)
 
 
 def test_a_placeholder_that_the_benchmark_does_not_have_is_refused(ledger: SynLedger) -> None:
@@ -139,6 +167,13 @@ def test_an_observable_that_the_benchmark_does_not_show_is_refused(fields: dict[
     sentence = refusal(harness_with(benchmark="documents", **fields), other_benchmark())
     assert f"{key}.observable='path-depth' in runs/h1/harness.toml" in sentence
     assert "Valid: window." in sentence
+
+
+def test_a_misspelt_observable_is_answered_with_the_nearest(ledger: SynLedger) -> None:
+    preference = Preference(observable="path-dept", prefer="low")
+    sentence = refusal(harness_with(retrieval=Retrieval(rank=(preference,))), ledger)
+    assert "retrieval.rank[0].observable='path-dept'" in sentence
+    assert "Did you mean 'path-depth'? Valid: name-length, " in sentence
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ def test_the_initial_harness_is_the_papers_table(ledger: SynLedger) -> None:
     assert not retrieval.drop_stop_words
     assert (tools.instructions, tools.open_first, tools.reserved_reads, tools.read_on.when) == ("", 0, 0, "never")
     assert (control.answer_when_calls_left, control.repairs) == (0, 0)
+    assert tools.opened_files == 6
     # The harness leaves the number of results to the tool, and the tool's own is four.
     search = next(tool for tool in ledger.tools if tool.name == "search")
     assert retrieval.results is None

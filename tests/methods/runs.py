@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.challengers.mining import MiningChallenger
 from chase.core.agents import AnswersOnce, Candidate, ChallengerContext, Draft, ProposerContext
+from chase.core.events import Event
 from chase.core.interfaces import Challenger, Proposer
-from chase.core.values import Json
 from chase.engine.runner import Progress
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness, render_files
@@ -33,6 +33,7 @@ SEED = 3
 """A run that asks the Challenger and archives a counterfactual, so that there is something of everything to search."""
 SIZES = {"evo": 16, "disc": 8, "conf1": 8, "conf2": 8, "conf3": 8, "cert": 4}
 ROLLOUTS = dict.fromkeys(SIZES, 1)
+Kind = TypeVar("Kind", bound=Event)
 
 
 class FewTasks(SynLedger):
@@ -103,13 +104,13 @@ def plan(
 class Told:
     """What a run said as it went."""
 
-    events: list[tuple[str, Mapping[str, Json]]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
 
-    def __call__(self, kind: str, details: Mapping[str, Json]) -> None:
-        self.events.append((kind, details))
+    def __call__(self, event: Event) -> None:
+        self.events.append(event)
 
-    def of(self, kind: str) -> list[Mapping[str, Any]]:
-        return [details for name, details in self.events if name == kind]
+    def of(self, kind: type[Kind]) -> list[Kind]:
+        return [event for event in self.events if isinstance(event, kind)]
 
 
 @asynccontextmanager

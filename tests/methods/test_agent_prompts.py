@@ -15,6 +15,7 @@ from chase.agents.records import AgentRecords
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import ALL_EDITS, ProposerContext
 from chase.core.keyed import key_bits
+from chase.core.observables import OBSERVABLES
 from chase.harness.spec import Harness
 from chase.protocol.kit import ProtocolKit
 from chase.store.records import Use
@@ -165,7 +166,10 @@ def context(root: Path, *, constrained: bool) -> ProposerContext:
         benchmark="syn-ledger",
         epsilon="0.05" if constrained else None,
         edit_space=ALL_EDITS,
-        observables={"name-length": "length of the file's name"},
+        observables={"name-length": OBSERVABLES["name-length"]},
+        placeholders=SynLedger.placeholders,
+        bounds=SynLedger.bounds,
+        answer_form=SynLedger.answer_form,
         limits={"total": 12},
         seed=1,
     )

@@ -19,6 +19,17 @@ import pytest
 from chase.agents.history import RELEASED
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import Draft
+from chase.core.events import (
+    Archived,
+    Challenged,
+    ChallengeSkipped,
+    Confirmed,
+    DraftsReceived,
+    Event,
+    FinalSelected,
+    RoundStarted,
+    Selected,
+)
 from chase.core.values import Json
 from chase.methods.arena import Means, Named, Variant
 from chase.methods.chase import Chase, ChaseOptions
@@ -146,7 +157,7 @@ class Replay:
     arena: FiguresArena
     proposing: ProposingDesk
     challenging: ChallengingDesk
-    told: list[tuple[str, Mapping[str, Json]]]
+    told: list[Event]
 
     async def evolve(self) -> Evolved:
         return await Chase().evolve(self.world)
@@ -172,7 +183,7 @@ def replay(
     proposing = ProposingDesk()
     paper = {1: [draft(BOUNDARY), draft(CONTEXT)], 3: [draft(CONTEXT), draft(BOUNDARY), draft(OTHER)]}
     challenging = ChallengingDesk(paper if drafts is None else drafts)
-    told: list[tuple[str, Mapping[str, Json]]] = []
+    told: list[Event] = []
     world = World(
         initial=Named(name="H0", harness=make_harness()),
         arena=arena,
@@ -185,7 +196,7 @@ def replay(
         tasks=lambda role: ledger.tasks(role)[:4],
         archive=Archive(benchmark=ledger.name, content_hash=ledger.content_hash),
         seed=0,
-        tell=lambda kind, details: told.append((kind, details)),
+        tell=told.append,
     )
     return Replay(world, arena, proposing, challenging, told)
 
@@ -284,6 +295,28 @@ def test_only_the_selected_pair_meets_discovery_and_confirmation(paper: tuple[Re
         ("conf3", "H0"),
         ("conf3", "r3-integrated"),
     }
+
+
+def test_each_step_is_told_as_it_happens(paper: tuple[Replay, Evolved]) -> None:
+    made, evolved = paper
+    challenge = [DraftsReceived, Challenged, Confirmed]
+    assert [type(event) for event in made.told] == [
+        *(RoundStarted, Selected, *challenge, Archived),
+        *(RoundStarted, Selected, ChallengeSkipped),
+        *(RoundStarted, Selected, *challenge),
+        FinalSelected,
+    ]
+    starts = [event for event in made.told if isinstance(event, RoundStarted)]
+    assert [(e.round, e.rounds, e.current, e.archive) for e in starts] == [
+        (1, 3, "H0", (RELEASED,)),
+        (2, 3, "r1-integrated", (RELEASED, "b1")),
+        (3, 3, "H0", (RELEASED, "b1")),
+    ]
+    final = made.told[-1]
+    assert isinstance(final, FinalSelected)
+    assert final.selected == evolved.final.name
+    [cheat] = [entry for entry in final.pool if entry.violates]
+    assert cheat.violates == {"b1": pytest.approx(13 / 98 - 0.05)}
 
 
 # The rules at their edges

@@ -162,11 +162,12 @@ def test_a_standing_is_estimated_against_the_initial_harness_under_the_same_benc
 
 def test_the_table_says_what_each_harness_violates() -> None:
     pool = [named(name) for name in ("H0", "cheat", "fair")]
-    chosen, table = choose(pool, MEANS, VARIANTS, constrained())
-    assert chosen is pool[2]
+    choice = choose(pool, MEANS, VARIANTS, constrained())
+    assert choice.harness is pool[2]
+    table = choice.to_json()
     assert [(row["harness"], row["violates"]) for row in table["pool"]] == [("H0", []), ("cheat", ["b1"]), ("fair", [])]
     assert (table["selected"], table["hash"]) == ("fair", pool[2].harness.hash)
-    assert choose(pool, MEANS, VARIANTS, PLAIN)[0] is pool[1]
+    assert choose(pool, MEANS, VARIANTS, PLAIN).harness is pool[1]
 
 
 def test_a_harness_is_in_a_pool_once_under_its_first_name() -> None:

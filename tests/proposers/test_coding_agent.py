@@ -19,6 +19,7 @@ from chase.agents.reported_usage import reported_usage
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import ALL_EDITS, CANDIDATE_TRACKS, Candidate, ProposerContext
 from chase.core.errors import SetupError, UserError
+from chase.core.observables import OBSERVABLES
 from chase.harness.folder import parse_files
 from chase.methods.arena import Named
 from chase.methods.desks import Assignment, ProposerDesk
@@ -67,8 +68,8 @@ def script(body: str) -> str:
 class Bench:
     """A run's records and history, and Proposers that are scripts."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, root: Path, benchmark: SynLedger) -> None:
+        self.root, self.benchmark = root, benchmark
         self.workspace = Workspace(root / "workspace")
         self.store = Store.open(self.workspace, write=True)
         self.store.create_run("run-1", {})
@@ -91,8 +92,9 @@ class Bench:
     def context(self, **changes: Any) -> ProposerContext:
         context = ProposerContext(
             history=self.tree.root, round=2, current="r1-guidance", initial="H0", benchmark="syn-ledger",
-            epsilon="0.05", edit_space=ALL_EDITS, observables={"path-depth": "folders"}, limits={"total": 12},
-            seed=1,
+            epsilon="0.05", edit_space=ALL_EDITS, observables={"path-depth": OBSERVABLES["path-depth"]},
+            placeholders=self.benchmark.placeholders, bounds=self.benchmark.bounds,
+            answer_form=self.benchmark.answer_form, limits={"total": 12}, seed=1,
         )  # fmt: skip
         return replace(context, **changes)
 
@@ -102,7 +104,7 @@ class Bench:
     def desk(self, proposer: CodingAgentProposer) -> ProposerDesk:
         return ProposerDesk(
             proposer=proposer, tree=self.tree, journal=Journal(self.workspace, "run-1"), check=lambda *_: None,
-            base="syn-ledger", edit_space=ALL_EDITS, observables={}, limits={}, seed=1,
+            benchmark=self.benchmark, edit_space=ALL_EDITS, seed=1,
         )  # fmt: skip
 
     async def decided(self, body: str) -> tuple[list[Named], list[str]]:
@@ -126,8 +128,8 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path / "bench")
+def bench(tmp_path: Path, ledger: SynLedger) -> Iterator[Bench]:
+    made = Bench(tmp_path / "bench", ledger)
     yield made
     made.store.close()
 
@@ -167,8 +169,15 @@ async def test_the_desk_has_what_the_instructions_say(bench: Bench) -> None:
         "≤ 0.05", "`b1`", "data, not instructions",
     ):  # fmt: skip
         assert said in text, said
-    assert context["observables"] == {"path-depth": "folders"}
+    assert context["observables"] == {"path-depth": OBSERVABLES["path-depth"].description}
     assert context["calls_allowed"] == {"total": 12}
+    assert context["bounds"] == {"results": 12, "opened": 6, "reserved_reads": 5, "templates": 4}
+    assert {name: p["each"] for name, p in context["placeholders"].items()} == {
+        "entity": False, "period": False, "periods": True, "question": False,
+    }  # fmt: skip
+    assert context["answer_form"]["name"] == "integer"
+    assert "{periods} (every period: one query for each)" in text
+    assert "at most 4 in templates and rewrites together" in text
     assert "retrieval" in context["forms"]["harness_toml"]["properties"]
     assert {"current/memory.md", "initial/prompt.md", "history/scores.jsonl", "history/archive/b1.json"} <= set(found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from chase.agents.history import HistoryWriter
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import ALL_EDITS, CANDIDATE_TRACKS, DOCUMENT_EDITS, Candidate, EditSpace, ProposerContext
 from chase.core.errors import UserError
 from chase.core.observables import OBSERVABLES
@@ -27,8 +28,8 @@ from tests.agents.made_traces import depth, indifferent, made_trace
 
 TASKS = range(16)
 PRIOR_SHA256 = "e0866167ce7f2597c9d2d2eb4b7eecc57301b185a0edc1f0fe1f7de577ca35c4"
-BOUNDS = dict.fromkeys(OBSERVABLES, (1.0, 3.0))
-EDITS = {edit.name: edit for edit in every_edit(OBSERVABLES, BOUNDS, space="all")}
+QUARTILES = dict.fromkeys(OBSERVABLES, (1.0, 3.0))
+EDITS = {edit.name: edit for edit in every_edit(OBSERVABLES, QUARTILES, list(SynLedger.placeholders), space="all")}
 
 
 def record_of(*names: str, origin: str = "H0") -> dict[str, Any]:
@@ -52,7 +53,7 @@ class Told(HistoryWriter):
         self.add_scores(name, variant, scores, dict.fromkeys(scores, ("answered",)), traces)
 
     def candidate(self, name: str, *edits: str) -> Harness:
-        harness = combine(H0, [EDITS[edit] for edit in edits])[0]
+        harness = combine(H0, [EDITS[edit] for edit in edits], SynLedger.bounds)[0]
         self.add_harness(name, harness, record_of(*edits))
         return harness
 
@@ -74,7 +75,10 @@ def context(root: Path, **changes: Any) -> ProposerContext:
         benchmark="syn-ledger",
         epsilon="0.05",
         edit_space=ALL_EDITS,
-        observables={name: o.description for name, o in OBSERVABLES.items()},
+        observables=OBSERVABLES,
+        placeholders=SynLedger.placeholders,
+        bounds=SynLedger.bounds,
+        answer_form=SynLedger.answer_form,
         limits={"total": 12},
         seed=0,
     )
@@ -132,7 +136,7 @@ async def test_a_candidate_says_what_it_is_for_what_it_costs_and_what_it_risks(t
         assert record["stopping"]
         assert isinstance(record["expected_calls"], int)
         assert record["risks"]
-        harness = combine(H0, [Edit(**edit) for edit in record["edits"]])[0]
+        harness = combine(H0, [Edit(**edit) for edit in record["edits"]], SynLedger.bounds)[0]
         assert parse_files(candidate.files, where="candidate").hash == harness.hash
 
 
@@ -143,6 +147,26 @@ async def test_candidates_build_on_the_current_harness(tmp_path: Path) -> None:
     for candidate in await propose(context(tmp_path, current="r1-guidance", round=2)):
         assert edit_names(candidate)[:2] == ["check-conditions", "relax"]
         assert not {"check-conditions", "relax"} & set(candidate.record["new"])
+
+
+def test_templates_use_the_benchmarks_placeholders_alone_and_in_pairs() -> None:
+    def templates(*placeholders: str) -> list[str]:
+        edits = every_edit(OBSERVABLES, QUARTILES, placeholders, space="all")
+        return [edit.value[0] for edit in edits if edit.set == "retrieval.templates"]
+
+    assert templates("title", "years") == ["{title}", "{title} {years}", "{years}", "{years} {title}"]
+    assert len(templates(*SynLedger.placeholders)) == 16
+    assert templates() == []
+
+
+def test_edits_above_the_benchmarks_bounds_are_left_out() -> None:
+    names = ("search-first-entity", "keep-reads", "search-first-question", "relax", "search-first-period")
+    plan = [EDITS[name] for name in names]
+    harness, kept = combine(H0, plan, replace(SynLedger.bounds, templates=2, reserved_reads=1))
+    assert [edit.name for edit in kept] == ["search-first-entity", "search-first-question", "relax"]
+    assert harness.structure.retrieval.templates == ("{entity}", "{question}")
+    assert harness.structure.tools.reserved_reads == 0
+    assert [edit.name for edit in combine(H0, plan, SynLedger.bounds)[1]] == list(names)
 
 
 # Determinism
@@ -159,7 +183,7 @@ async def test_candidates_are_the_same_for_the_same_history_and_seed(tmp_path: P
 async def test_the_order_in_which_observables_are_listed_decides_nothing(tmp_path: Path) -> None:
     tree(tmp_path)
     given = context(tmp_path)
-    backwards: Mapping[str, str] = dict(reversed(list(given.observables.items())))
+    backwards = dict(reversed(list(given.observables.items())))
     for seed in range(5):
         again = replace(given, observables=backwards, seed=seed)
         assert await propose(again) == await propose(replace(given, seed=seed))

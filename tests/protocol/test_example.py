@@ -21,12 +21,12 @@ def test_it_is_the_fixed_example_as_the_tools_show_it(ledger: SynLedger) -> None
     transformation = parse_ledger(
         {"benchmark": "syn-ledger", "operators": [{"name": "reverse", "arguments": {"aspect": "format"}}]}
     ).transformation
-    example = example_of(ledger, transformation)
-    assert example.task == ledger.subject.check_tasks[0]
-    assert [change.call.tool for change in example.changes] == ["list_files", "search", "open_file"]
-    for change in example.changes:
+    found = example_of(ledger, transformation)
+    assert found.task == ledger.subject.check_tasks[0]
+    assert [change.call.tool for change in found.changes] == ["list_files", "search", "open_file"]
+    for change in found.changes:
         for variant, text in ((ledger.variant("released"), change.before), (transformation, change.after)):
-            environment = ledger.environment(example.task, variant)
+            environment = ledger.environment(found.task, variant)
             assert text == environment.call(change.call.tool, change.call.arguments).text
         assert change.before != change.after
 
@@ -43,7 +43,7 @@ def test_it_is_the_fixed_example_as_the_tools_show_it(ledger: SynLedger) -> None
 )
 def test_only_what_looks_different_is_shown(ledger: SynLedger, operator: Any, tools: list[str]) -> None:
     name, arguments = operator
-    assert [change.call.tool for change in example_of(ledger, name, **arguments).changes] == tools
+    assert [change.call.tool for change in example(ledger, name, **arguments).changes] == tools
 
 
 def test_identity_changes_nothing(ledger: SynLedger) -> None:

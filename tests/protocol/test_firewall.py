@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.manifest import PROTOCOL_FIELDS
+from chase.benchmarks.syn_ledger.world import World
 from chase.core.interfaces import Controls
 from chase.protocol import firewall
+from chase.protocol.archive import views_digest
 from chase.protocol.firewall import CHECKS, examine
+from chase.protocol.lifting import negative_control
+from chase.protocol.proposal import Proposal
 from chase.protocol.screening import exclusion
 from chase.protocol.selftest import selftest
+from chase.protocol.transformation import OperatorList
 from chase.testing.ledger import parse_world
 
 SOME_TASKS = {"evo": 4, "disc": 4}
@@ -103,6 +112,73 @@ def test_an_archived_transformation_is_a_duplicate(subject: Any) -> None:
     proposal = parse_world(form)
     assert exclusion(proposal, subject, archived=()) is None
     assert exclusion(proposal, subject, archived={proposal.transformation.hash}) == "duplicate"
+
+
+class WithCorpus:
+    """The subject with one task's documents in the place of what all tasks share."""
+
+    def __init__(self, subject: Any, unit: str) -> None:
+        self._subject = subject
+        self.shared = (unit,)
+        self.asked: Counter[str] = Counter()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._subject, name)
+
+    def exchanged(self, unit: str, other: str) -> World:
+        self.asked[unit] += 1
+        assert (unit == other) == (unit in self.shared)
+        world: World = self._subject.exchanged(unit, other)
+        return world
+
+
+@pytest.fixture
+def corpus(ledger: SynLedger, subject: Any) -> WithCorpus:
+    return WithCorpus(subject, ledger.tasks("conf1")[0])
+
+
+def changing(corpus: WithCorpus, change: Callable[[World], World]) -> Proposal[World]:
+    """A change of what is shared alone."""
+    question = corpus.state(corpus.shared[0]).question
+    control = negative_control("x", "", lambda w: change(w) if w.question == question else w)
+    operators = (control.operator,)
+    return Proposal(
+        benchmark="syn-ledger", transformation=OperatorList(operators=operators), declared=frozenset(PROTOCOL_FIELDS)
+    )
+
+
+def test_what_tasks_share_is_examined_once_with_the_check_set(corpus: WithCorpus, subject: Any) -> None:
+    form = {"benchmark": "syn-ledger", "operators": [{"name": "reverse", "arguments": {"aspect": "name"}}]}
+    record = examine(parse_world(form), corpus)
+    assert record.valid
+    assert record.tasks == len(subject.check_tasks)
+    assert corpus.asked == dict.fromkeys((*corpus.shared, *subject.check_tasks), 1)
+
+
+def test_a_fault_in_what_tasks_share_is_caught_and_named(corpus: WithCorpus, subject: Any, ledger: SynLedger) -> None:
+    faulty = changing(
+        corpus, lambda w: replace(w, documents=tuple(replace(d, records=d.records[::-1]) for d in w.documents))
+    )
+    record = examine(faulty, corpus)
+    assert "available-information" in record.failed
+    [evidence] = [v.evidence for v in record.verdicts if v.check == "available-information"]
+    assert evidence.startswith(f"{corpus.shared[0]}: ")
+    # Given tasks are confirmation's: what is shared was examined with the check set.
+    assert examine(faulty, corpus, ledger.tasks("conf2")).valid
+    assert examine(faulty, subject).valid
+
+
+def test_a_change_of_what_tasks_share_alone_is_active_and_shows_in_the_archive(
+    corpus: WithCorpus, subject: Any
+) -> None:
+    title = changing(
+        corpus, lambda w: replace(w, manifest=w.manifest.update({p.id: {"title": "A"} for p in w.manifest}))
+    )
+    identity = parse_world({"benchmark": "syn-ledger", "operators": []})
+    assert exclusion(title, corpus, archived=()) is None
+    assert exclusion(title, subject, archived=()) == "inactive"
+    assert views_digest(title, corpus) != views_digest(identity, corpus)
+    assert views_digest(title, subject) == views_digest(identity, subject)
 
 
 @pytest.mark.slow

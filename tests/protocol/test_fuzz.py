@@ -20,23 +20,22 @@ from chase.benchmarks.syn_ledger import scoring
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.canonical import LedgerSubject
 from chase.benchmarks.syn_ledger.contents import Document
-from chase.benchmarks.syn_ledger.controls import Control
 from chase.benchmarks.syn_ledger.manifest import PROTOCOL_FIELDS, DocumentProtocol, Manifest
 from chase.benchmarks.syn_ledger.world import World
 from chase.protocol import firewall
 from chase.protocol.firewall import CHECKS, Examined, examine
+from chase.protocol.lifting import negative_control
 from chase.protocol.proposal import Proposal
 from chase.protocol.transformation import OperatorList
 from chase.testing.ledger import parse_world
 
-CASES, SEED, SOME_TASKS = 300, 2, 8
+CASES, SEED = 300, 2
+SOME_TASKS = {"evo": 4, "disc": 4}
 
 
 @pytest.fixture(scope="module")
 def subject(ledger: SynLedger) -> LedgerSubject:
-    small = LedgerSubject(ledger)
-    small.check_tasks = small.check_tasks[:SOME_TASKS]
-    return small
+    return ledger.fewer(SOME_TASKS).subject
 
 
 @pytest.mark.slow
@@ -119,10 +118,10 @@ _NUMBERS = " ".join(str(number) for number in range(10, 100)).translate(str.make
 def test_what_fuzzing_found_is_caught(
     change: Callable[[World], World], check: str, ledger: SynLedger, subject: LedgerSubject
 ) -> None:
-    control = Control(name="found", check=check, run=lambda w, _, __: change(w))
+    control = negative_control("found", check, change)
     proposal = Proposal(
         benchmark="syn-ledger",
-        transformation=OperatorList(operators=(control.kind().make({}),)),
+        transformation=OperatorList(operators=(control.operator,)),
         declared=PROTOCOL_FIELDS,
     )
     assert check in examine(proposal, subject).failed
@@ -143,4 +142,4 @@ def test_a_check_stops_at_its_first_failing_task_and_the_others_go_on(
     monkeypatch.setattr(firewall, "CHECKS", {name: counted(name) for name in CHECKS})
     form = {"benchmark": "syn-ledger", "operators": [{"name": "shift", "arguments": {"by": 3}}], "declared": []}
     examine(parse_world(form), subject)
-    assert ran == {name: 1 if name == "declared-changes" else SOME_TASKS for name in CHECKS}
+    assert ran == {name: 1 if name == "declared-changes" else sum(SOME_TASKS.values()) for name in CHECKS}

@@ -25,7 +25,7 @@ def touched(kit: ProtocolKit, *operators: tuple[str, Mapping[str, Json]], task: 
 def test_every_effects_operator_parses_and_does_what_it_says(kit: ProtocolKit) -> None:
     assert len(kit.effects) > 40
     for effect in kit.effects:
-        proposal = kit.parse({"benchmark": kit.base, "operators": [dict(effect.operator)]})
+        proposal = kit.parse({"benchmark": kit.benchmark.base, "operators": [dict(effect.operator)]})
         assert kit.touched(proposal.transformation, kit.example) == effect.touched
         assert all(LEAST < change <= 2.0 for change in effect.touched.values())
 
@@ -37,7 +37,7 @@ def test_effects_are_the_same_every_time(kit: ProtocolKit, ledger: SynLedger) ->
 
 def test_effects_cover_every_form_of_the_allowlist_that_does_something(kit: ProtocolKit) -> None:
     forms = {(e.operator["name"], str(e.operator["arguments"])) for e in kit.effects}
-    for kind in kit.allowlist.values():
+    for kind in kit.benchmark.allowlist.values():
         for operator in kind.forms():
             known = (kind.name, str(dict(operator.arguments))) in forms
             assert known == bool(touched(kit, (kind.name, operator.arguments))), (kind.name, operator.arguments)
@@ -105,7 +105,7 @@ def test_ids_can_be_touched_by_no_operator(kit: ProtocolKit) -> None:
 
 def test_operators_are_given_as_data_with_the_schema_of_their_arguments(kit: ProtocolKit) -> None:
     operators = kit.operators()
-    assert {operator["name"] for operator in operators} == set(kit.allowlist)
+    assert {operator["name"] for operator in operators} == set(kit.benchmark.allowlist)
     assert all(set(operator) == {"name", "version", "summary", "arguments"} for operator in operators)
 
 

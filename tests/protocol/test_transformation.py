@@ -13,7 +13,7 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.operators import ALLOWLIST, ASPECTS
 from chase.core.errors import UserError
 from chase.protocol.transformation import OperatorList
-from chase.testing.ledger import parse_ledger
+from chase.testing.ledger import parse_ledger, parse_world
 
 aspects = st.sampled_from(sorted(ASPECTS))
 operator_forms = st.one_of(
@@ -86,6 +86,19 @@ def test_an_inverse_composes_to_identity(ledger: SynLedger, form: Any, place: in
 )
 def test_reversible_operators_say_so(form: dict[str, Any]) -> None:
     assert _parsed({"benchmark": "syn-ledger", "operators": [form]}).inverse() is not None
+
+
+@settings(max_examples=60)
+@given(forms)
+def test_what_the_firewall_examines_is_the_same_proposal(form: Any) -> None:
+    proposal, lifted = parse_ledger(form), parse_world(form)
+    assert lifted.transformation.hash == proposal.transformation.hash
+    assert lifted.to_json() == proposal.to_json()
+    assert (lifted.declared, lifted.description, lifted.claims) == (
+        proposal.declared,
+        proposal.description,
+        proposal.claims,
+    )
 
 
 @settings(max_examples=80)

@@ -13,6 +13,7 @@ import pytest
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.errors import UserError
 from chase.core.values import Shown
+from chase.engine.trace import result_text
 from chase.harness.folder import initial_harness
 from chase.harness.limits import check_for_benchmark
 from chase.models.chat import request_parameters
@@ -52,7 +53,7 @@ class TestConformance(LedgerConformance):
         windows = {file.id: file.windows for file in benchmark.render(task, transformation)}
         return {
             shown.id: [replace(shown, window=place, text=text) for place, text in enumerate(windows[shown.id])]
-            for shown in benchmark.shown(task, transformation)
+            for shown in benchmark.sightings(task, transformation)
         }
 
     def test_validation_looks_at_what_the_tools_show(self, benchmark: SynLedger) -> None:
@@ -119,7 +120,7 @@ async def test_the_ledgers_other_tools_are_refused(small: SmallLedger, tool: str
     rollout, model = await follow(make_job(small), [call(tool), "1"])
     (event,) = tool_events(rollout)
     assert not event["ok"]
-    assert event["result"] == f"There is no tool '{tool}'. Tools: search, open_file."
+    assert result_text(event) == f"There is no tool '{tool}'. Tools: search, open_file."
     assert [spec.name for spec in model.requests[0].tools] == ["search", "open_file"]
 
 
@@ -127,7 +128,7 @@ async def test_a_search_shows_two_hits_and_never_more_than_four(small: SmallLedg
     for arguments, shown in (({}, 2), ({"limit": 4}, 4), ({"limit": 5}, 0)):
         rollout, _ = await follow(make_job(small), [call("search", query="agency", **arguments), "1"])
         (event,) = tool_events(rollout)
-        assert len(event["shown"]) == shown
+        assert len(event["items"]) == shown
         assert event["ok"] == bool(shown)
 
 

@@ -66,7 +66,7 @@ class _State:
             if shown.window is not None:
                 self._open(shown)
                 continue
-            known = self.seen.get(document, Shown(id=document, path=shown.path))
+            known = self.seen.get(document, Shown(id=document, path=shown.path, fields=shown.fields))
             place = shown.hit
             if place is not None and (known.hit is None or place < known.hit):
                 known = replace(known, hit=place, fields=shown.fields)

@@ -13,7 +13,7 @@ from chase.benchmarks.registry import benchmark_names, find_entry
 from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, emit_table, new_folder, steps
 from chase.cli.variants import HELP, resolve_variant
-from chase.core.errors import IntegrityError, UserError
+from chase.core.errors import IntegrityError, SetupError, UserError
 from chase.core.interfaces import Benchmark, Exportable, HasStatistics, HasTaskLabels
 from chase.core.values import CheckResult
 
@@ -26,8 +26,13 @@ Variant = Annotated[str, typer.Option("--variant", metavar="V", help=HELP)]
 
 @app.command("list")
 def list_benchmarks(as_json: AsJson = False) -> None:
-    """The benchmarks and how their names are written."""
-    found = [find_entry(name) for name in benchmark_names()]
+    """The benchmarks and how their names are written. One that cannot be loaded is told on stderr."""
+    found = []
+    for name in benchmark_names():
+        try:
+            found.append(find_entry(name))
+        except SetupError as error:
+            typer.echo(str(error), err=True)
     if as_json:
         entries = [{"name": e.name, "summary": e.summary, "pattern": e.pattern} for e in found]
         return emit_json("chase.bench.list/1", {"benchmarks": entries})

@@ -23,6 +23,7 @@ from chase.cli.auditing import print_audit
 from chase.cli.opening import PATIENCE_SECONDS
 from chase.cli.output import Steps, steps
 from chase.core.agents import EDIT_SPACES
+from chase.core.events import ignore
 from chase.core.interfaces import Benchmark
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness, load_harness
@@ -130,10 +131,6 @@ def _opened(name: str) -> tuple[Benchmark[Any], ProtocolKit]:
     return benchmark, ProtocolKit(benchmark)
 
 
-def _silent(kind: str, details: Mapping[str, Any]) -> None:
-    """Events that nobody hears: the worker's result says it all."""
-
-
 def evolve_case(case: Case) -> list[dict[str, Any]]:
     """Both methods at one seed and edit space, in one workspace."""
     return asyncio.run(_evolve(case))
@@ -166,7 +163,7 @@ async def _evolve(case: Case) -> list[dict[str, Any]]:
 async def _run(plan: Plan, store: Store, model: ChatModel, sandbox: Sandbox) -> dict[str, Any]:
     name = plan.method.name
     store.create_run(name, plan.describe(model.fingerprint))
-    run = Run(plan, run=name, store=store, model=model, sandbox=sandbox, tell=_silent)
+    run = Run(plan, run=name, store=store, model=model, sandbox=sandbox, tell=ignore)
     evolved = await run.evolve()
     certified = await run.certify(evolved)
     store.set_run_status(name, "finished")
@@ -212,6 +209,6 @@ async def _audit(case: Case) -> dict[str, Any]:
     async with connect(ModelConfig(name="sim:reader")) as model, Sandbox() as sandbox:
         with Store.open(Workspace(folder), write=True) as store:
             store.create_run("audit", plan.describe(model.fingerprint))
-            audited = await audit_harness(plan, run="audit", store=store, model=model, sandbox=sandbox, tell=_silent)
+            audited = await audit_harness(plan, run="audit", store=store, model=model, sandbox=sandbox, tell=ignore)
             store.set_run_status("audit", "finished")
     return {"harness": case["hash"], "run": "audit", "simulated": True, **audited.to_json()}

@@ -339,8 +339,7 @@ async def _through(
             journal.write(f"{INITIAL}/{name}", content)
         write_settings(journal, prepared.settings, prepared.models.tables())  # last: whoever finds it finds all
     progress = RolloutProgress(run, brief=True)
-    told = plan.options.model_dump()
-    narrator = Narrator(progress, rounds=told.get("rounds", 0), epsilon=told.get("epsilon", "0"))
+    narrator = Narrator(progress)
     narrator.say(f"run {run} (after an interruption: {how})")
     certified: Certified | None = None
     try:

@@ -229,10 +229,10 @@ class Episode:
 
         None where there is nothing to decide, or where the tool is to refuse what the model asked for.
         """
-        if not self._limit:
-            return None
-        asked = arguments.get(search.limit or "", self._limit.get("default"))
-        wanted = self.harness.structure.retrieval.results or asked
+        results = self.harness.structure.retrieval.results
+        if search.limit is None:
+            return results
+        wanted = results or arguments.get(search.limit, self._limit.get("default"))
         if not isinstance(wanted, int) or isinstance(wanted, bool):
             return None
         valid = self._limit.get("minimum", wanted) <= wanted <= self._limit.get("maximum", wanted)

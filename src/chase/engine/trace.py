@@ -58,12 +58,13 @@ class Trace:
 
 
 def _item(item: ResultItem) -> dict[str, Json]:
-    """What was shown of a document: its places, and how it reads, once."""
+    """What was shown of a document: its places, how it reads, and its text where that is not all of its line."""
     shown = item.shown
     found = {name: value for name, value in zip(_PLACE, _place(shown), strict=True) if value is not None}
-    found |= {"fields": dict(shown.fields)} if item.line is None else {"line": item.line}
-    if shown.text is not None and shown.text != item.line:
-        names = [name for name, value in shown.fields.items() if value == shown.text and item.line is None]
+    found |= {"line": item.line} if item.line is not None else {}
+    found |= {"fields": dict(shown.fields)} if shown.fields or item.line is None else {}
+    if shown.text != (item.line if shown.window is not None else None):
+        names = [name for name, value in found.get("fields", {}).items() if value == shown.text]
         found |= {"text_field": names[0]} if names else {"text": shown.text}
     return found
 
@@ -71,9 +72,11 @@ def _item(item: ResultItem) -> dict[str, Json]:
 def read_item(item: Mapping[str, Any]) -> Shown:
     """The inverse of how an item is written."""
     fields = item.get("fields", {})
-    text = fields[item["text_field"]] if "text_field" in item else item.get("text", item.get("line"))
-    places = {name: item[name] for name in _PLACE if name in item}
-    return Shown(**places, text=text if "window" in item else None, fields=fields)
+    if "text_field" in item:
+        text = fields[item["text_field"]]
+    else:
+        text = item.get("text", item.get("line") if "window" in item else None)
+    return Shown(**{name: item[name] for name in _PLACE if name in item}, text=text, fields=fields)
 
 
 def result_text(event: Mapping[str, Any]) -> str:

@@ -59,7 +59,9 @@ def plain_text(text: str) -> str:
     return re.sub(r"\A(?:\ufeff|[ \t]*\n)+", "", text)
 
 
-ObservableName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
+ObservableName = Annotated[
+    str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$", description='an observable\'s name, e.g. "path-depth"')
+]
 """Which observables there are, a benchmark says."""
 Template = Annotated[str, AfterValidator(_valid_template)]
 BenchmarkName = Annotated[str, AfterValidator(_valid_base_name)]
@@ -183,6 +185,13 @@ class Activation(_Part):
             if not re.fullmatch("[a-z]+", word):
                 raise ValueError(f"'{word}' is not a lower-case word; write single words of the letters a to z")
         return words
+
+    @field_validator("values_at_least")
+    @classmethod
+    def _plain_names(cls, least: dict[str, int]) -> dict[str, int]:
+        if not all(re.fullmatch("[a-z_]+", name) for name in least):
+            raise ValueError("a placeholder's name has the letters a to z and _ only; write e.g. {periods = 2}")
+        return dict(sorted(least.items()))
 
 
 class FrontMatter(_Part):

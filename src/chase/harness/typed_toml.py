@@ -107,7 +107,10 @@ def _node_at(location: Location, root: Mapping[str, Any]) -> Mapping[str, Any]:
     node = root
     for part in location:
         node = _resolved(node, root)
-        node = node["items"] if isinstance(part, int) else node["properties"][part]
+        if isinstance(part, int):
+            node = node["items"]
+        else:
+            node = node["properties"][part] if "properties" in node else node["additionalProperties"]
     return _resolved(node, root)
 
 
@@ -129,9 +132,11 @@ def _expected(node: Mapping[str, Any], root: Mapping[str, Any]) -> str:
         return _number_words(node)
     if kind == "string":
         most = node.get("maxLength")
-        return f"text of at most {most} characters" if most else "text"
+        return node.get("description") or (f"text of at most {most} characters" if most else "text")
     if kind == "array":
         return "a list of tables" if "properties" in _resolved(node["items"], root) else "a list of texts"
+    if isinstance(values := node.get("additionalProperties"), Mapping):
+        return f"a table with {_expected(values, root)} for each name"
     return "true or false" if kind == "boolean" else "a table of keys"
 
 

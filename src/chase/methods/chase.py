@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from math import comb
-from typing import Any
 
 from pydantic import Field
 
 from chase.core.agents import Agent
 from chase.core.errors import UserError
-from chase.core.values import Json
+from chase.core.events import Archived, Challenged, ChallengeSkipped, Confirmed, DraftsReceived
 from chase.methods.arena import Variant
 from chase.methods.bounds import Between, EvolutionBounds, ForecastRequest, Rollouts
 from chase.methods.contract import World, confirmation_roles
@@ -30,7 +29,7 @@ from chase.methods.counterfactuals import (
     proposed,
 )
 from chase.methods.desks import MOST_CANDIDATES, Assignment, archive_note
-from chase.methods.evolution import Evolved, distinct
+from chase.methods.evolution import Evolved, Round, distinct
 from chase.methods.options import ExactDecimal, MethodOptions
 from chase.methods.rounds import EVO, EvolutionState, conclude, propose_and_select
 from chase.methods.selection import ArchiveGate, SelectionRule
@@ -38,6 +37,8 @@ from chase.protocol.archive import views_digest
 
 DISC = "disc"
 """The role on which counterfactuals are searched."""
+UNCHANGED = "H_t = H_0"
+"""Why there is nothing to challenge."""
 
 
 class ChaseOptions(MethodOptions):
@@ -83,30 +84,30 @@ class Chase:
 
     async def evolve(self, world: World[ChaseOptions]) -> Evolved:
         options, arena, h0 = world.options, world.arena, world.initial
-        state = EvolutionState.begin(world)  # A_0 = {B_rel}
+        state = EvolutionState.begin(world, options.rounds)  # A_0 = {B_rel}
         rule = SelectionRule(gates=(ArchiveGate(epsilon=options.epsilon),))
         for t in range(1, options.rounds + 1):
             record = state.open_round()
             h_t = await propose_and_select(world, state, rule, Assignment(epsilon=options.epsilon))
             await arena.means(distinct([h_t, h0]), [world.released], DISC)
             if h_t.harness.hash == h0.harness.hash:
-                self._note(world, record, "challenger", {"skipped": "H_t = H_0"})
+                record["challenger"] = {"skipped": UNCHANGED}
+                world.tell(ChallengeSkipped(round=t, reason=UNCHANGED))
                 continue
             archived = state.archive.hashes
             drafts = await world.challenger.drafts(t, h_t, h0, proposals=options.proposals, archived=archived)
-            world.tell("drafts", {"round": t, "count": len(drafts)})
+            world.tell(DraftsReceived(round=t, count=len(drafts)))
             found = await discover(
                 arena, world.kit, drafts, pair=(h_t, h0), role=DISC, tasks=world.tasks(DISC), archived=archived,
                 reduce=options.reduce,
             )  # fmt: skip
-            self._note(world, record, "challenger", _discovery_json(found))
+            _note_discovery(world, record, found)
             if found.frozen is not None:
                 role = _confirmation_role(world.confirmation_roles, t)
                 confirmed = await confirm(
                     arena, world.kit, found.frozen, pair=(h_t, h0), role=role, tasks=world.tasks(role), eta=options.eta
                 )
-                about = {"role": role, **_confirmation_json(confirmed, options.eta)}
-                self._note(world, record, "confirmation", about)
+                _note_confirmation(world, record, role, confirmed)
                 if confirmed.confirmed:
                     self._archive(world, state, t, found, confirmed)
         return await conclude(world, state, rule, _warnings(world))
@@ -131,12 +132,7 @@ class Chase:
         note = archive_note(entry.model_dump(mode="json"), found.frozen.touched)
         for tree in (world.proposer.tree, world.challenger.tree):
             tree.add_entry(entry.name, note)
-        world.tell("archived", {"round": t, "name": entry.name, "what": proposal.transformation.describe()})
-
-    @staticmethod
-    def _note(world: World[Any], record: dict[str, Json], kind: str, details: dict[str, Json]) -> None:
-        record[kind] = details
-        world.tell(kind, details)
+        world.tell(Archived(round=t, name=entry.name, what=proposal.transformation.describe()))
 
 
 def _confirmation_role(sets: tuple[str, ...], t: int) -> str:
@@ -167,20 +163,36 @@ def _rollouts(request: ForecastRequest[ChaseOptions]) -> Iterator[Rollouts]:
     yield request.cells("final selection", EVO, least=0, most=rounds + 1 + comb(rounds - 1, 2))
 
 
-def _discovery_json(found: Discovery) -> dict[str, Json]:
-    return {
-        "proposals": [described(screened) for screened in found.screened],
-        "evaluated": [{**described(s), "destruction": estimated(e)} for s, e in found.evaluated],
-        "frozen": None if found.frozen is None else described(found.frozen),
+def _note_discovery(world: World[ChaseOptions], record: Round, found: Discovery) -> None:
+    proposals = [described(screened) for screened in found.screened]
+    evaluated = [{**described(s), "destruction": estimated(e)} for s, e in found.evaluated]
+    frozen = None if found.frozen is None else described(found.frozen)
+    record["challenger"] = {
+        "proposals": proposals,
+        "evaluated": evaluated,
+        "frozen": frozen,
         "destruction": None if found.destruction is None else estimated(found.destruction),
     }
+    world.tell(Challenged(round=record["round"], proposals=proposals, evaluated=evaluated, frozen=frozen))
 
 
-def _confirmation_json(found: Confirmation, eta: str) -> dict[str, Json]:
-    return {
-        "destruction": estimated(found.estimate),
+def _note_confirmation(world: World[ChaseOptions], record: Round, role: str, found: Confirmation) -> None:
+    eta, destruction, failed = world.options.eta, estimated(found.estimate), found.firewall.failed
+    record["confirmation"] = {
+        "role": role,
+        "destruction": destruction,
         "eta": eta,
         "valid": found.firewall.valid,
-        "failed": list(found.firewall.failed),
+        "failed": list(failed),
         "confirmed": found.confirmed,
     }
+    world.tell(
+        Confirmed(
+            round=record["round"],
+            role=role,
+            destruction=destruction,
+            eta=eta,
+            failed=tuple(failed),
+            confirmed=found.confirmed,
+        )
+    )

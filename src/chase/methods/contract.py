@@ -10,10 +10,11 @@ from pydantic import BaseModel
 
 from chase.core.agents import Agent
 from chase.core.errors import IntegrityError
+from chase.core.events import Tell
 from chase.methods.arena import Arena, Named, Variant
 from chase.methods.bounds import EvolutionBounds, ForecastRequest
 from chase.methods.desks import ChallengerDesk, ProposerDesk
-from chase.methods.evolution import Evolved, Tell
+from chase.methods.evolution import Evolved
 from chase.methods.journal import Journal
 from chase.methods.options import OptionsT
 from chase.protocol.archive import Archive

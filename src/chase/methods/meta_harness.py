@@ -48,8 +48,9 @@ class MetaHarness:
         )
 
     async def evolve(self, world: World[MetaHarnessOptions]) -> Evolved:
-        state, rule = EvolutionState.begin(world), SelectionRule()
-        for _ in range(world.options.rounds):
+        rounds, rule = world.options.rounds, SelectionRule()
+        state = EvolutionState.begin(world, rounds)
+        for _ in range(rounds):
             state.open_round()
             await propose_and_select(world, state, rule, Assignment())
         return await conclude(world, state, rule)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from chase.core.events import FinalSelected, RoundStarted, Selected
 from chase.methods.arena import Named, Variant
 from chase.methods.contract import World
 from chase.methods.desks import Assignment
@@ -27,11 +28,14 @@ class EvolutionState:
     archive: Archive
     rounds: list[Round]
     """What is recorded of each round."""
+    planned: int | None
+    """How many rounds there will be, where that is known."""
 
     @classmethod
-    def begin(cls, world: World[Any]) -> EvolutionState:
+    def begin(cls, world: World[Any], planned: int | None = None) -> EvolutionState:
         """`H_0`, and `A_0 = {B_rel}`."""
-        return cls(line=[world.initial], variants=[world.released], archive=world.archive, rounds=[])
+        line, variants = [world.initial], [world.released]
+        return cls(line=line, variants=variants, archive=world.archive, rounds=[], planned=planned)
 
     def open_round(self) -> Round:
         """The record of the next round."""
@@ -47,17 +51,18 @@ async def propose_and_select(
     """
     h0, current, record = state.line[0], state.line[-1], state.rounds[-1]
     t = record["round"]
-    world.tell("round", {"round": t, "current": current.name, "archive": [v.name for v in state.variants]})
+    archive = tuple(variant.name for variant in state.variants)
+    world.tell(RoundStarted(round=t, rounds=state.planned, current=current.name, archive=archive))
     await world.arena.means(distinct([h0, current]), state.variants, EVO)
     candidates, refused = await world.proposer.candidates(t, current, h0, assignment)
     pool = distinct([h0, current, *candidates])
     means = await world.arena.means(pool, state.variants, EVO)
-    chosen, selection = choose(pool, means, state.variants, rule)
-    state.line.append(chosen)
-    record["selection"] = {**selection, "refused": refused}
-    world.tell("selection", record["selection"])
+    choice = choose(pool, means, state.variants, rule)
+    state.line.append(choice.harness)
+    record["selection"] = {**choice.to_json(), "refused": refused}
+    world.tell(Selected(round=t, pool=choice.pool, selected=choice.harness.name, refused=tuple(refused)))
     world.proposer.tree.add_round({"round": t, **record["selection"]})
-    return chosen
+    return choice.harness
 
 
 async def conclude(
@@ -65,14 +70,14 @@ async def conclude(
 ) -> Evolved:
     """The final selection over `H_0 … H_T` under the whole archive."""
     pool = distinct(state.line)
-    final, selection = choose(pool, await world.arena.means(pool, state.variants, EVO), state.variants, rule)
-    world.tell("final", selection)
+    choice = choose(pool, await world.arena.means(pool, state.variants, EVO), state.variants, rule)
+    world.tell(FinalSelected(pool=choice.pool, selected=choice.harness.name))
     return Evolved(
-        final=final,
+        final=choice.harness,
         harnesses=tuple(state.line),
         archive=state.archive,
         variants=tuple(state.variants),
         rounds=tuple(state.rounds),
-        selection=selection,
+        selection=choice.to_json(),
         warnings=warnings,
     )

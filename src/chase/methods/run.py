@@ -15,6 +15,7 @@ from chase.agents.history import RELEASED, HistoryWriter
 from chase.agents.records import attach_agents
 from chase.core.agents import ALL_EDITS, Agent, EditSpace
 from chase.core.errors import IntegrityError, SetupError, UserError
+from chase.core.events import Tell
 from chase.core.interfaces import Benchmark, Challenger, Proposer
 from chase.core.keyed import digest
 from chase.core.values import Json
@@ -29,7 +30,7 @@ from chase.methods.arena import Named, StoreArena, Variant
 from chase.methods.certification import Certified, certify
 from chase.methods.contract import Desks, Method, World
 from chase.methods.desks import ChallengerDesk, ProposerDesk
-from chase.methods.evolution import Evolved, Tell
+from chase.methods.evolution import Evolved
 from chase.methods.journal import Journal
 from chase.models.chat import ChatModel
 from chase.protocol.archive import Archive

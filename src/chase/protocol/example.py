@@ -44,8 +44,8 @@ MOST_OPENED = 24
 
 
 def example_of(benchmark: Benchmark[State], transformation: Transformation[State]) -> Example:
-    """The answers that change on the fixed example: of its listing, of a broad search, of the first document whose
-    contents change.
+    """The answers that change on the fixed example: of its listing, of a broad search, of the first listed document
+    whose contents change.
 
     Deterministic. Everything in it comes from the benchmark's own tools.
     """
@@ -67,7 +67,8 @@ def example_of(benchmark: Benchmark[State], transformation: Transformation[State
         looks.append(answers(before.search.tool, after.search.tool, lambda i: _search_arguments(i, question)))
     changes = [_change(*found) for found in looks if found is not None and found[1].text != found[2].text]
     if before.open and after.open:
-        for shown in benchmark.sightings(task, released)[:MOST_OPENED]:
+        listed = sorted(benchmark.sightings(task, released), key=lambda shown: shown.listing or 0)
+        for shown in listed[:MOST_OPENED]:
             found = answers(before.open.tool, after.open.tool, partial(_open_arguments, document=shown.id))
             if found is not None and _contents(found[1]) != _contents(found[2]):
                 changes.append(_change(*found))

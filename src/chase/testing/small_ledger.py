@@ -7,6 +7,7 @@ Tasks, contents, variants, operators and scorer are Syn-Ledger's own, and so are
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger, SynLedgerSpec
 from chase.core.values import CheckResult, Defaults, Limits, ToolSpec
@@ -55,6 +56,7 @@ class SmallLedger(SynLedger):
 
     limits = SMALL_LIMITS
     tools = SMALL_TOOLS
+    interface = replace(SynLedger.interface, listing=None)
     defaults = Defaults(
         rounds=1,
         epsilon="0.05",

@@ -10,6 +10,7 @@ from tests.conftest import open_once
 from tests.models.reader.reading import Deed, read
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.engine.trace import result_text
 
 EXACT = ("line-endings", "trailing-whitespace", "metadata-order", "section-labels")
 SEEDS = (3, 7, 11, 13, 17)
@@ -41,7 +42,7 @@ def test_a_placebo_really_changes_what_is_read(ledger: SynLedger, released: list
 
 
 def results(deed: Deed) -> list[str]:
-    return [event["result"] for event in deed.rollout.trace["events"] if event["event"] == "tool"]
+    return [result_text(event) for event in deed.rollout.trace["events"] if event["event"] == "tool"]
 
 
 def test_calls_can_differ_so_that_the_comparison_means_something(ledger: SynLedger, released: list[Deed]) -> None:

@@ -118,11 +118,12 @@ class LedgerEnvironment:
         files: Sequence[SearchableFile],
         *,
         tools: Sequence[ToolSpec] = TOOLS,
+        interface: ToolInterface = INTERFACE,
         limits: Limits = LIMITS,
     ) -> None:
         self.question = question
         self.tools = tools
-        self.interface = INTERFACE
+        self.interface = interface
         self.limits = limits
         self._files = files
         self._used: Counter[str] = Counter()

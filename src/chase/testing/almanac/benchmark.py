@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from chase.benchmarks.cache import BuiltCache
 from chase.core.errors import SetupError, UserError, choose
 from chase.core.interfaces import Controls, Environment, Progress, Transformation
 from chase.core.keyed import digest, key_bits, opaque_id, sorted_by_key
@@ -206,8 +207,8 @@ def _opened(hit: Shown, document: RenderedDocument) -> Shown:
     return replace(hit, window=0, text=document.between(1, LINES))
 
 
-def open_almanac(name: str, data: Path | None = None) -> Almanac:
-    """`almanac@SEED` is made from its name; `almanac` is read from a data folder."""
+def open_almanac(name: str, data: Path | None = None, *, cache: BuiltCache | None = None) -> Almanac:
+    """`almanac@SEED` is made from its name; `almanac` is read from a data folder. It is small: nothing is kept."""
     found = re.fullmatch(rf"{BASE}(?:@([0-9]{{1,9}}))?", name)
     if found is None:
         raise UserError(f"benchmark='{name}' is no Almanac. Write {BASE}@SEED, or {BASE} with a data folder.")

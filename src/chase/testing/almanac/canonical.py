@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from chase.core.interfaces import Operator
 from chase.core.keyed import digest, key_bits, opaque_id, sorted_by_key
 from chase.core.values import INTERFACE, Json, Presented
+from chase.protocol.lifting import LiftedOperator
 from chase.testing.almanac import scoring
 from chase.testing.almanac.contents import Document
 from chase.testing.almanac.protocol import DocumentProtocol, InterfaceProtocol, Protocol
@@ -32,7 +33,7 @@ from chase.testing.almanac.schema import (
     show_tools,
 )
 from chase.testing.almanac.tools import VERSION as TOOLS_VERSION
-from chase.testing.almanac.world import Lifted, World
+from chase.testing.almanac.world import World
 
 if TYPE_CHECKING:
     from chase.testing.almanac.benchmark import Almanac
@@ -67,7 +68,7 @@ class AlmanacSubject:
         return any(_states(text, answer) for text in new for answer in answers)
 
     def lift(self, operator: Operator[Protocol]) -> Operator[World]:
-        return Lifted(operator)
+        return LiftedOperator(operator, "protocol")
 
     def state(self, unit: str) -> World:
         question = None if unit == CORPUS else self._benchmark.task(unit).question

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from chase.core.interfaces import Controls, NegativeControl
 from chase.core.values import Json
-from chase.protocol.operators import OperatorKind
+from chase.protocol.lifting import negative_control
 from chase.testing.almanac.contents import Document
-from chase.testing.almanac.operators import ALLOWLIST, Nothing
+from chase.testing.almanac.operators import ALLOWLIST
 from chase.testing.almanac.protocol import ORDER_SPAN, DocumentProtocol
 from chase.testing.almanac.questions import read_question
 from chase.testing.almanac.scoring import names, score
@@ -63,35 +63,9 @@ def almanac_controls(questions_of_a_role: frozenset[str]) -> Controls:
     }
     return Controls(
         positive={"identity": [], **singles, **COMPOSITIONS},
-        negative=[control.negative() for control in _negative(questions_of_a_role)],
+        negative=_negative(questions_of_a_role),
         refused=REFUSED,
     )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Control:
-    """A negative control as a change of the world."""
-
-    name: str
-    check: str
-    run: Callable[[World], World]
-    alone: bool = True
-    fields: frozenset[str] = frozenset()
-    inverse: Callable[[Any], Mapping[str, Json] | None] = lambda _: None
-
-    def negative(self) -> NegativeControl:
-        kind: OperatorKind[World] = OperatorKind(
-            name=f"selftest.{self.name}",
-            version=1,
-            summary="a negative control",
-            arguments=Nothing,
-            fields=lambda _: self.fields,
-            run=lambda world, arguments, seed: self.run(world),
-            inverse=self.inverse,
-        )
-        return NegativeControl(
-            name=self.name, check=self.check, operator=kind.make({}), declared=self.fields, alone=self.alone
-        )
 
 
 def _changed(world: World, change: Callable[[DocumentProtocol], Mapping[str, Any]]) -> World:
@@ -166,121 +140,123 @@ def _asks_for_change(world: World) -> bool:
 TOOL_NAMES, ORDER = frozenset({"tool_names"}), frozenset({"order"})
 
 
-def _negative(questions_of_a_role: frozenset[str]) -> tuple[Control, ...]:
+def _negative(questions_of_a_role: frozenset[str]) -> tuple[NegativeControl, ...]:
     return (
-        Control(
+        negative_control(
             name="changes-question",
             check="task-and-answer",
             run=lambda w: replace(w, question=w.question and w.question.replace("Use the", "See the")),
         ),
-        Control(
+        negative_control(
             name="changes-answers",
             check="task-and-answer",
             run=lambda w: _with_documents(w, _other_figures),
             alone=False,
         ),
-        Control(
+        negative_control(
             name="shows-answers-in-names",
             check="task-and-answer",
-            fields=frozenset({"name"}),
+            declared=frozenset({"name"}),
             run=lambda w: _changed(w, lambda held: {"name": f"{'-'.join(_districts(w))}-{held.name}"}),
         ),
-        Control(
+        negative_control(
             name="shows-answers-in-a-field",
             check="task-and-answer",
-            fields=frozenset({"field_names"}),
+            declared=frozenset({"field_names"}),
             run=lambda w: _with_field(w, "snippet", "-".join(_districts(w))),
         ),
-        Control(name="moves-prose", check="available-information", run=_moved_notes),
-        Control(
+        negative_control(name="moves-prose", check="available-information", run=_moved_notes),
+        negative_control(
             name="drops-passage",
             check="available-information",
             run=lambda w: _with_documents(w, lambda d: replace(d, notes=())),
             alone=False,
         ),
-        Control(name="drops-document", check="available-information", run=lambda w: _without(w, 0), alone=False),
-        Control(
+        negative_control(
+            name="drops-document", check="available-information", run=lambda w: _without(w, 0), alone=False
+        ),
+        negative_control(
             name="one-name-for-two-tools",
             check="access-and-resources",
-            fields=TOOL_NAMES,
+            declared=TOOL_NAMES,
             run=lambda w: _aliased(w, read="find"),
         ),
-        Control(
+        negative_control(
             name="one-name-for-two-fields",
             check="access-and-resources",
-            fields=frozenset({"field_names"}),
+            declared=frozenset({"field_names"}),
             run=lambda w: _with_field(w, "document", "name"),
         ),
-        Control(
+        negative_control(
             name="raises-limit",
             check="access-and-resources",
             run=lambda w: replace(w, limits=replace(w.limits, total_calls=w.limits.total_calls + 1)),
         ),
-        Control(
+        negative_control(
             name="removes-tool",
             check="access-and-resources",
             run=lambda w: replace(w, operations=w.operations[:-1]),
         ),
-        Control(
+        negative_control(
             name="one-name-for-all-documents",
             check="access-and-resources",
-            fields=frozenset({"name"}),
+            declared=frozenset({"name"}),
             run=lambda w: _changed(w, lambda held: {"name": "report.txt"}),
         ),
-        Control(name="lenient-scorer", check="scoring", run=lambda w: replace(w, scorer=_lenient)),
-        Control(
+        negative_control(name="lenient-scorer", check="scoring", run=lambda w: replace(w, scorer=_lenient)),
+        negative_control(
             name="undeclared-field",
             check="declared-changes",
-            fields=ORDER,
+            declared=ORDER,
             run=lambda w: _changed(w, lambda held: {"title_style": "capitals"}),
         ),
-        Control(
+        negative_control(
             name="undeclared-tool-name",
             check="declared-changes",
-            fields=ORDER,
+            declared=ORDER,
             run=lambda w: _aliased(w, find="lookup"),
         ),
-        Control(
+        negative_control(
             name="tools-by-question",
             check="task-independence",
-            fields=TOOL_NAMES,
+            declared=TOOL_NAMES,
             run=lambda w: _aliased(w, _asks_for_change(w), find="lookup"),
         ),
-        Control(
+        negative_control(
             name="order-by-question",
             check="task-independence",
-            fields=ORDER,
+            declared=ORDER,
             run=lambda w: _demoted(w, lambda d: _asks_for_change(w)),
         ),
-        Control(
+        negative_control(
             name="tools-by-role",
             check="task-independence",
-            fields=TOOL_NAMES,
+            declared=TOOL_NAMES,
             run=lambda w: _aliased(w, w.question in questions_of_a_role, find="lookup"),
         ),
-        Control(
+        negative_control(
             name="order-by-status",
             check="task-independence",
-            fields=ORDER,
+            declared=ORDER,
             run=lambda w: _demoted(w, lambda d: d.status == "preliminary"),
         ),
-        Control(
+        negative_control(
             name="order-by-figures",
             check="task-independence",
-            fields=ORDER,
+            declared=ORDER,
             run=lambda w: _demoted(w, lambda d: d.tables[0].rows[0][1] < "5"),
         ),
-        Control(
+        negative_control(
             name="order-by-id",
             check="task-independence",
-            fields=ORDER,
+            declared=ORDER,
             run=lambda w: _demoted(w, lambda d: d.id < "m"),
         ),
-        Control(name="replay-differs", check="replay-and-inversion", fields=ORDER, run=_turned, alone=False),
-        Control(
+        negative_control(name="replay-differs", check="replay-and-inversion", declared=ORDER, run=_turned, alone=False),
+        negative_control(
             name="false-inverse",
             check="replay-and-inversion",
-            fields=frozenset({"passage_shift"}),
+            declared=frozenset({"passage_shift"}),
             run=lambda w: _changed(w, lambda held: {"passage_shift": (held.passage_shift + 1) % 4}),
             inverse=lambda _: {},
         ),

@@ -1,16 +1,11 @@
-"""The corpus, alone or with a task's question, as the firewall sees it: everything that a view is made from.
-
-Transformations act on the protocol. Lifted to worlds (`Lifted`), they can be compared with transformations that reach
-for more, which is how the firewall's own controls show that it would notice.
-"""
+"""The corpus, alone or with a task's question, as the firewall sees it: everything that a view is made from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from chase.core.interfaces import Operator
-from chase.core.values import Json, Limits
+from chase.core.values import Limits
 from chase.testing.almanac import rendering, scoring
 from chase.testing.almanac.contents import Document
 from chase.testing.almanac.protocol import Protocol
@@ -37,37 +32,3 @@ class World:
             raise ValueError("the protocol is not that of the documents")
         pairs = zip(self.documents, self.protocol.documents, strict=True)
         return tuple(rendering.render(document, held) for document, held in pairs)
-
-
-@dataclass(frozen=True, slots=True)
-class Lifted:
-    """An operator on the protocol as a change of the world that touches the protocol alone."""
-
-    operator: Operator[Protocol]
-
-    @property
-    def name(self) -> str:
-        return self.operator.name
-
-    @property
-    def version(self) -> int:
-        return self.operator.version
-
-    @property
-    def arguments(self) -> Mapping[str, Json]:
-        return self.operator.arguments
-
-    @property
-    def fields(self) -> frozenset[str]:
-        return self.operator.fields
-
-    @property
-    def seeded(self) -> bool:
-        return self.operator.seeded
-
-    def apply(self, state: World, *, seed: int) -> World:
-        return replace(state, protocol=self.operator.apply(state.protocol, seed=seed))
-
-    def inverse(self) -> Operator[World] | None:
-        inverse = self.operator.inverse()
-        return None if inverse is None else Lifted(inverse)

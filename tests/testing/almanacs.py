@@ -7,10 +7,14 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from chase.core.interfaces import Transformation
 from chase.core.values import Shown
+from chase.engine.rollout import Job
 from chase.harness.folder import initial_harness
+from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness, Structure
 from chase.testing.almanac.benchmark import BROAD, Almanac, open_almanac
+from chase.testing.almanac.questions import read_question
 
 NAME = "almanac@7"
 open_once = cache(open_almanac)
@@ -51,3 +55,23 @@ def make_harness(
         data[table] |= fields
     structure = Structure.model_validate(data)
     return replace(harness, structure=structure, prompt=f"{harness.prompt}\n{say}", control_source=source)
+
+
+def make_job(
+    almanac: Almanac, harness: Harness, transformation: Transformation[Any] | None = None, task: str | None = None
+) -> Job:
+    check_for_benchmark(harness, almanac)
+    return Job(
+        benchmark=almanac,
+        transformation=transformation or almanac.variant("released"),
+        harness=harness,
+        task=task or task_of(almanac, "figure"),
+        index=0,
+        run_seed=0,
+    )
+
+
+def task_of(almanac: Almanac, family: str) -> str:
+    """A task whose question is of a family."""
+    asked = {task: read_question(almanac.task(task).question) for task in almanac.tasks("evo")}
+    return next(task for task, question in asked.items() if question and question.family == family)

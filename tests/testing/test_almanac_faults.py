@@ -47,15 +47,15 @@ def with_environment(kind: type[AlmanacEnvironment]) -> Almanac:
 
 
 class _OneMoreCall(AlmanacEnvironment):
-    limits = property(lambda self: replace(open_once(NAME).limits, total_calls=11), lambda self, value: None)  # type: ignore[assignment]
+    limits = property(lambda self: replace(open_once(NAME).limits, total_calls=11), lambda self, value: None)
 
 
 class _OneToolLess(AlmanacEnvironment):
-    tools = property(lambda self: open_once(NAME).tools[:-1], lambda self, value: None)  # type: ignore[assignment]
+    tools = property(lambda self: open_once(NAME).tools[:-1], lambda self, value: None)
 
 
 class _ReleasedInterface(AlmanacEnvironment):
-    interface = property(lambda self: open_once(NAME).interface, lambda self, value: None)  # type: ignore[assignment]
+    interface = property(lambda self: open_once(NAME).interface, lambda self, value: None)
 
 
 class _Polyglot(AlmanacEnvironment):

@@ -42,7 +42,7 @@ def test_the_selftest_passes_on_another_corpus() -> None:
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_the_selftest_fails_without_a_check(almanac: Almanac, check: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(firewall.CHECKS, check, lambda examined: None)  # type: ignore[arg-type]
+    monkeypatch.setitem(firewall.CHECKS, check, lambda examined: None)
     assert f"check {check}" in failures(almanac)
 
 
@@ -104,3 +104,16 @@ def test_an_example_shows_a_call_under_both_names(almanac: Almanac) -> None:
     assert [change.call.tool for change in found] == ["find", "read"]
     assert '"snippet"' in found[0].before
     assert '"preview"' in found[0].after
+
+
+def test_renamed_or_nested_fields_touch_the_observables_that_look_at_them(almanac: Almanac) -> None:
+    kit = ProtocolKit(almanac)
+    for operator, touched in (
+        (("nest-fields", {"group": "position"}), {"passage-number", "passage-start", "passage-length"}),
+        (("nest-fields", {"group": "origin"}), set()),
+        (("rename-arguments", {"words": "desk"}), set()),
+    ):
+        transformation = kit.parse(form(operator)).transformation
+        assert kit.touched(transformation, kit.example) == dict.fromkeys(touched, 1.0)
+        assert kit.looks_different(transformation, kit.example)
+    assert not kit.looks_different(kit.identity, kit.example)

@@ -13,11 +13,9 @@ from chase.agents.reading import read_trace
 from chase.core.interfaces import Transformation
 from chase.core.values import Rollout
 from chase.engine.evaluator import Cell, Evaluator
-from chase.engine.rollout import Job
 from chase.engine.runner import Runner
 from chase.engine.sandbox import Sandbox
 from chase.engine.trace import result_text
-from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
@@ -27,11 +25,10 @@ from chase.store.records import Use
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 from chase.testing.almanac.benchmark import Almanac
-from chase.testing.almanac.questions import read_question
 from chase.testing.almanac.reader import register_reader
 from chase.testing.scripted import call
 from tests.engine.rollouts import events, follow, roll, tool_events
-from tests.testing.almanacs import NAME, make_harness, open_once
+from tests.testing.almanacs import NAME, make_harness, make_job, open_once, task_of
 
 RENAMED = (
     {"name": "alias-tools", "arguments": {"words": "desk"}},
@@ -58,26 +55,6 @@ def reader() -> ChatModel:
 
 def transformed(almanac: Almanac, *operators: Mapping[str, Any]) -> Transformation[Any]:
     return parse_for(almanac, {"benchmark": "almanac", "operators": list(operators)}).transformation
-
-
-def job(
-    almanac: Almanac, harness: Harness, transformation: Transformation[Any] | None = None, task: str | None = None
-) -> Job:
-    check_for_benchmark(harness, almanac)
-    return Job(
-        benchmark=almanac,
-        transformation=transformation or almanac.variant("released"),
-        harness=harness,
-        task=task or task_of(almanac, "figure"),
-        index=0,
-        run_seed=0,
-    )
-
-
-def task_of(almanac: Almanac, family: str) -> str:
-    """A task whose question is of a family."""
-    asked = {task: read_question(almanac.task(task).question) for task in almanac.tasks("evo")}
-    return next(task for task, question in asked.items() if question and question.family == family)
 
 
 def hits_of(rollout: Rollout) -> list[tuple[str, str]]:
@@ -140,19 +117,21 @@ async def test_text_and_decimal_answers_and_partial_credit_are_scored(almanac: A
         task = task_of(almanac, family)
         answer = almanac.task(task).answer
         for given, score in ((answer, 1.0), (spoil(answer), partly)):
-            rolled, _ = await follow(job(almanac, make_harness(almanac, control={"repairs": 0}), task=task), [given])
+            rolled, _ = await follow(
+                make_job(almanac, make_harness(almanac, control={"repairs": 0}), task=task), [given]
+            )
             assert rolled.outcome.score == score
 
 
 async def test_an_answer_of_another_form_is_sent_back(almanac: Almanac) -> None:
-    rolled, model = await follow(job(almanac, make_harness(almanac)), ["It is 23.4 tonnes.", "23.4"])
+    rolled, model = await follow(make_job(almanac, make_harness(almanac)), ["It is 23.4 tonnes.", "23.4"])
     assert (rolled.answer, len(model.requests)) == ("23.4", 2)
     assert [event["text"] for event in events(rolled, "objection")] == [almanac.answer_form.repair]
 
 
 async def test_a_released_name_is_refused_where_a_tool_has_another(almanac: Almanac) -> None:
     rolled, model = await follow(
-        job(almanac, make_harness(almanac), transformed(almanac, *RENAMED)), [call("find", text="report"), "Brack"]
+        make_job(almanac, make_harness(almanac), transformed(almanac, *RENAMED)), [call("find", text="report"), "Brack"]
     )
     assert [spec.name for spec in model.requests[0].tools] == ["search_passages", "fetch_lines", "calculate"]
     (event,) = tool_events(rolled)
@@ -176,7 +155,7 @@ async def test_templates_search_and_what_they_find_is_opened_there_and_read_on(a
         (transformed(almanac, *RENAMED), ("search_passages", "fetch_lines")),
     ):
         task = next(t for t in almanac.tasks("evo") if len(almanac.slots(almanac.task(t).question)["years"]) == 2)
-        rolled, _ = await follow(job(almanac, harness, shown, task), ["Brack"])
+        rolled, _ = await follow(make_job(almanac, harness, shown, task), ["Brack"])
         tools = [event["tool"] for event in tool_events(rolled, by="harness")]
         assert tools == [names[0], names[0], names[1]]  # a search for each year, and one document opened
         opened = tool_events(rolled, names[1])[0]
@@ -193,7 +172,7 @@ async def test_reading_on_asks_for_the_next_lines(almanac: Almanac) -> None:
         (almanac.variant("released"), "read", "document"),
         (transformed(almanac, *RENAMED), "fetch_lines", "volume"),
     ):
-        rolled, model = await follow(job(almanac, harness, shown), [call(tool, **{argument: document}), "Brack"])
+        rolled, model = await follow(make_job(almanac, harness, shown), [call(tool, **{argument: document}), "Brack"])
         asked, more = tool_events(rolled, tool)
         assert (asked["by"], more["by"]) == ("model", "harness")
         assert list(more["arguments"].values()) == [document, 13, 24]
@@ -206,12 +185,12 @@ async def test_hits_are_ranked_by_an_observable_of_its_own_while_its_field_is_sh
     first = {"observable": "passage-start", "prefer": "high", "weight": 100.0}
     harness = make_harness(almanac, retrieval={"rank": [first]})
     search = call("find", text="notes", top=12)
-    plain, _ = await follow(job(almanac, make_harness(almanac)), [search, "Brack"])
-    ranked, _ = await follow(job(almanac, harness), [search, "Brack"])
+    plain, _ = await follow(make_job(almanac, make_harness(almanac)), [search, "Brack"])
+    ranked, _ = await follow(make_job(almanac, harness), [search, "Brack"])
     assert hits_of(ranked) != hits_of(plain)
     assert [passage for _, passage in hits_of(ranked)] == sorted((p for _, p in hits_of(plain)), reverse=True)
     nested = transformed(almanac, {"name": "nest-fields", "arguments": {"group": "position"}})
-    unseen, _ = await follow(job(almanac, harness, nested), [search, "Brack"])
+    unseen, _ = await follow(make_job(almanac, harness, nested), [search, "Brack"])
     assert [document for document, _ in hits_of(unseen)] == [document for document, _ in hits_of(plain)]
 
 
@@ -223,7 +202,7 @@ async def test_a_renamed_field_touches_a_hook_that_looks_at_it(almanac: Almanac)
     orders = {}
     for name, shown in (("released", almanac.variant("released")), ("renamed", renamed)):
         for kind, used in (("plain", plain), ("hook", harness)):
-            rolled, _ = await follow(job(almanac, used, shown), [search, "Brack"])
+            rolled, _ = await follow(make_job(almanac, used, shown), [search, "Brack"])
             assert not [event for event in events(rolled, "hook") if event["failure"]]
             orders[name, kind] = [document for document, _ in hits_of(rolled)]
     assert orders["released", "hook"] != orders["released", "plain"]
@@ -235,10 +214,10 @@ async def test_a_trace_tells_which_report_was_opened_and_whether_it_was_read_on(
 ) -> None:
     """Miners read it without knowing the benchmark: opening anywhere is opening, the next lines are reading on."""
     for transformation in (almanac.variant("released"), transformed(almanac, *RENAMED)):
-        lean = read_trace((await roll(job(almanac, make_harness(almanac), transformation), reader)).trace)
+        lean = read_trace((await roll(make_job(almanac, make_harness(almanac), transformation), reader)).trace)
         assert [decision.kind for decision in lean.decisions] == ["open"]
         assert lean.unfinished == set(lean.opened)
         assert lean.seen[lean.opened[0]].fields
         thorough = make_harness(almanac, say="Read on.")
-        read = read_trace((await roll(job(almanac, thorough, transformation), reader)).trace)
+        read = read_trace((await roll(make_job(almanac, thorough, transformation), reader)).trace)
         assert ("read on", True) in [(decision.kind, decision.taken) for decision in read.decisions]

@@ -68,7 +68,7 @@ async def evolved(
     """A run with the mining Challenger, certified."""
     challenger = SpyingChallenger(name="mining")
     made: Any = plan(
-        almanac,  # type: ignore[arg-type]
+        almanac,
         kit=kit_once(almanac),
         proposer=proposer,
         challenger=challenger,

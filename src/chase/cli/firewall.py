@@ -160,4 +160,4 @@ def _effects(operator: Operator[Any]) -> str:
 
 
 def _spelled(arguments: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}={value}" for name, value in arguments.items())
+    return " ".join(f"{name}={value}" for name, value in arguments.items()) or "no arguments"

@@ -21,10 +21,10 @@ class Shown:
     """Place in the last listing, from 0."""
     listing_of: int | None = None
     hit: int | None = None
-    """Place in the search result, from 0: full matches first, then the manifest's rank order."""
+    """Place in the search result, from 0: full matches come first."""
     hit_of: int | None = None
     window: int | None = None
-    """Which window of the document the text is, from 0."""
+    """Which window of the document the text is, from 0. Where ranges are read: which of those that were read so far."""
     text: str | None = None
     fields: Mapping[str, Json] = field(default_factory=dict, hash=False)
     """What a structured result says of it, under the names that the variant shows."""

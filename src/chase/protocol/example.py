@@ -93,6 +93,6 @@ def _open_arguments(interface: ToolInterface, document: str) -> Mapping[str, Jso
     return {interface.open.document: document} if interface.open else {}
 
 
-def _contents(result: ToolResult) -> list[str]:
-    """What was read, without the head: that holds the path, which a listing shows already."""
-    return [item.text for item in result.items]
+def _contents(result: ToolResult) -> list[Json]:
+    """What was read, and under which fields; without the path, which a listing or a search shows already."""
+    return [(item.shown.text or item.text, list(item.shown.fields)) for item in result.items]

@@ -13,6 +13,7 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.contents import Document, Task
 from chase.benchmarks.syn_ledger.generator import GeneratedTask
 from chase.benchmarks.syn_ledger.validation.neutrality import first_sight
+from chase.core.interfaces import HasTaskLabels
 from chase.core.values import Shown
 from chase.engine.prompting import fits
 from chase.harness.folder import initial_harness
@@ -20,6 +21,9 @@ from chase.harness.limits import check_for_benchmark
 from chase.testing.benchmark_suite import BenchmarkConformance, Call
 from chase.testing.object_graph import reachable
 from tests.benchmarks.syn_ledger.agent import sights
+
+
+FAMILIES = {"period-difference", "combined-total", "net-balance", "integer-share", "reconciliation-gap"}
 
 
 class LedgerConformance(BenchmarkConformance):
@@ -96,8 +100,16 @@ class LedgerConformance(BenchmarkConformance):
             assert fits(self.answer(benchmark, task), benchmark.answer_form)
         assert all(re.fullmatch("[a-z_]+", name) for name in benchmark.placeholders)
 
-    def test_what_is_sealed_is_a_role(self, benchmark: SynLedger) -> None:
-        assert benchmark.sealed == {"cert"} <= set(benchmark.roles)
+    def test_the_roles_are_the_papers_and_certification_is_sealed(self, benchmark: SynLedger) -> None:
+        assert tuple(benchmark.roles) == ("evo", "disc", "conf1", "conf2", "conf3", "cert")
+        assert benchmark.sealed == {"cert"}
+
+    def test_a_task_has_a_plain_id_and_its_family_for_a_label(self, benchmark: SynLedger) -> None:
+        assert isinstance(benchmark, HasTaskLabels)
+        assert all(re.fullmatch("[a-z]+", task) for task in benchmark.tasks())
+        labels = [benchmark.task_labels(task) for task in benchmark.tasks()]
+        assert all(set(label) == {"family"} for label in labels)
+        assert {label["family"] for label in labels} <= FAMILIES
 
     def test_fewer_tasks_are_some_of_the_same_and_so_is_what_is_checked(self, benchmark: SynLedger) -> None:
         few = benchmark.fewer({"evo": 2, "disc": 1})
@@ -140,6 +152,9 @@ class TestSynLedger(LedgerConformance):
     @pytest.fixture
     def benchmark(self, ledger: SynLedger) -> SynLedger:
         return ledger
+
+    def test_every_family_has_tasks(self, benchmark: SynLedger) -> None:
+        assert {benchmark.task_labels(task)["family"] for task in benchmark.tasks()} == FAMILIES
 
 
 class TestSynLedgerWithOtherFeatures(LedgerConformance):

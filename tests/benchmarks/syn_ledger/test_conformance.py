@@ -22,7 +22,6 @@ from chase.testing.benchmark_suite import BenchmarkConformance, Call
 from chase.testing.object_graph import reachable
 from tests.benchmarks.syn_ledger.agent import sights
 
-
 FAMILIES = {"period-difference", "combined-total", "net-balance", "integer-share", "reconciliation-gap"}
 
 

@@ -86,7 +86,7 @@ def noted(url: str) -> Flight:
 
 def fly(latency: float) -> Flight:
     """The flight of all rollouts, after a few that load what is loaded late."""
-    benchmark = open_syn_ledger(NAME)
+    benchmark = open_syn_ledger(NAME, cache=None)
     with watched_server(latency) as url:
         for count in (WARM_UP, ROLLOUTS):
             noted(url)  # what was before is forgotten

@@ -111,7 +111,7 @@ def rollouts(benchmark: SynLedger, count: int) -> dict[str, float]:
 
 def once() -> dict[str, float]:
     """One repetition, after a small one that loads what is loaded late."""
-    benchmark = open_syn_ledger(NAME)
+    benchmark = open_syn_ledger(NAME, cache=None)
     rollouts(benchmark, WARM_UP)
     return rollouts(benchmark, ROLLOUTS)
 
@@ -141,7 +141,7 @@ def same_work(benchmark: SynLedger) -> dict[str, Any]:
 
 def in_process() -> Sequence[Row]:
     """Ours and Inspect's in turn, each repetition in a fresh process."""
-    work = same_work(open_syn_ledger(NAME))
+    work = same_work(open_syn_ledger(NAME, cache=None))
     ours: list[dict[str, float]] = []
     theirs: list[dict[str, float]] = []
     missing = ""

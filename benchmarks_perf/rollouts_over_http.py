@@ -73,7 +73,7 @@ def server() -> Iterator[str]:
 
 def texts() -> Said:
     """A question, the system prompt and a tool's answer, as every client sends them."""
-    benchmark = open_syn_ledger(NAME)
+    benchmark = open_syn_ledger(NAME, cache=None)
     environment = benchmark.environment(benchmark.tasks()[0], benchmark.variant("released"))
     system = "Use the available tools to answer the question and return the answer in the required format."
     listing = environment.call("list_files", {}).text
@@ -84,7 +84,7 @@ def texts() -> Said:
 
 
 def our_rollouts(url: str, said: Said) -> dict[str, float]:
-    benchmark = open_syn_ledger(NAME)
+    benchmark = open_syn_ledger(NAME, cache=None)
     for count in (WARM_UP, ROLLOUTS):
         jobs = jobs_of(benchmark, count)
         with tempfile.TemporaryDirectory() as folder:

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chase.challengers.mining import MiningChallenger
+from chase.core.events import ignore
 from chase.engine.sandbox import Sandbox
 from chase.methods.audit import AuditPlan, AuditSettings, audit_harness
 from chase.models.chat import ChatModel
@@ -79,9 +80,7 @@ def audits_of(case: Mapping[str, Any]) -> list[Row]:
                 )
                 run = f"audit-{place}"
                 store.create_run(run, plan.describe(model.fingerprint))
-                audited = await audit_harness(
-                    plan, run=run, store=store, model=model, sandbox=sandbox, tell=lambda kind, details: None
-                )
+                audited = await audit_harness(plan, run=run, store=store, model=model, sandbox=sandbox, tell=ignore)
                 rows.append(
                     {
                         "name": name,

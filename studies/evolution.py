@@ -16,12 +16,15 @@ from typing import Any
 from chase.benchmarks.syn_ledger.benchmark import SynLedger, SynLedgerSpec
 from chase.challengers.mining import MiningChallenger
 from chase.core.agents import EDIT_SPACES
+from chase.core.events import ignore
 from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
-from chase.methods.chase import Settings
+from chase.methods.chase import Chase
 from chase.methods.evolution import Evolved
-from chase.methods.run import METHODS, Plan, Run
+from chase.methods.meta_harness import MetaHarness
+from chase.methods.options import settle_options
+from chase.methods.run import Plan, Run
 from chase.models.chat import ChatModel
 from chase.proposers.mining import MiningProposer
 from chase.protocol.kit import ProtocolKit
@@ -30,6 +33,7 @@ from chase.testing.ledger import H0
 from studies.reader_scores import write
 from studies.running import Row, mean_of, opened, rows_of, share_of, with_reader, workspace
 
+METHODS = (Chase(), MetaHarness())
 SEEDS = range(1, 11)
 OTHER_SEEDS = range(301, 311)
 LEANS = 0.02
@@ -76,14 +80,16 @@ def case_rows(case: Mapping[str, Any]) -> list[Row]:
                     kit=kit,
                     initial=H0,
                     method=method,
-                    settings=Settings(rounds=setting.get("rounds", 3), epsilon="0.05", eta="0.05"),
+                    options=settle_options(
+                        method.name, method.Options, {"rounds": setting.get("rounds", 3)}, benchmark.defaults
+                    ),
                     proposer=MiningProposer(setting.get("prior", "even")),
                     challenger=MiningChallenger(),
                     rollouts={**benchmark.defaults.rollouts, "cert": 1},
                     seed=case["seed"],
                     edit_space=EDIT_SPACES[setting.get("space", "all")],
                 )
-                rows.append(await _one(plan, store, model, sandbox, planted) | dict(case) | {"method": method})
+                rows.append(await _one(plan, store, model, sandbox, planted) | dict(case) | {"method": method.name})
         return rows
 
     found: list[Row] = with_reader(work)
@@ -91,8 +97,9 @@ def case_rows(case: Mapping[str, Any]) -> list[Row]:
 
 
 async def _one(plan: Plan, store: Store, model: ChatModel, sandbox: Sandbox, planted: set[str]) -> Row:
-    store.create_run(plan.method, plan.describe(model.fingerprint))
-    run = Run(plan, run=plan.method, store=store, model=model, sandbox=sandbox, tell=lambda kind, details: None)
+    name = plan.method.name
+    store.create_run(name, plan.describe(model.fingerprint))
+    run = Run(plan, run=name, store=store, model=model, sandbox=sandbox, tell=ignore)
     evolved = await run.evolve()
     certified = await run.certify(evolved)
     edits = evolved.final.record.get("edits", [])
@@ -106,7 +113,7 @@ async def _one(plan: Plan, store: Store, model: ChatModel, sandbox: Sandbox, pla
         "edits": [edit["name"] for edit in edits],
         "cue": bool(named & planted),
         "initial": not edits,
-        "entries": await _entries(evolved, plan.benchmark, model, sandbox) if plan.method == "chase" else [],
+        "entries": await _entries(evolved, plan.benchmark, model, sandbox),
         "confirmations": sum("confirmation" in record for record in evolved.rounds),
     }
 
@@ -178,7 +185,7 @@ def _other(seed: int, planted: tuple[str, ...]) -> tuple[SynLedger, ProtocolKit]
 
 def summary(rows: Sequence[Row]) -> dict[str, Any]:
     """Each method's means and shares, and CHASE less the plain optimiser, paired by seed."""
-    by_method = {method: [row for row in rows if row["method"] == method] for method in METHODS}
+    by_method = {method.name: [row for row in rows if row["method"] == method.name] for method in METHODS}
     found: dict[str, Any] = {}
     for method, of_method in by_method.items():
         found[method] = {

@@ -17,12 +17,13 @@ from typing import Any
 
 from chase.benchmarks.registry import open_benchmark
 from chase.challengers.llm import LanguageModelChallenger
+from chase.core.events import ignore
 from chase.core.values import Json
 from chase.engine.rollout import Job
 from chase.engine.runner import Runner, Scored
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness
-from chase.methods.chase import Settings
+from chase.methods.chase import Chase, ChaseOptions
 from chase.methods.run import Plan, Run
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
@@ -182,8 +183,8 @@ def plan_of(model: ChatModel) -> Plan:
         benchmark=benchmark,
         kit=ProtocolKit(benchmark),
         initial=initial_harness(benchmark),
-        method="chase",
-        settings=Settings(rounds=ROUNDS, epsilon="0.05", eta="0.05"),
+        method=Chase(),
+        options=ChaseOptions(rounds=ROUNDS, epsilon="0.05", eta="0.05"),
         proposer=LanguageModelProposer(model),
         challenger=LanguageModelChallenger(model),
         rollouts=benchmark.defaults.rollouts,
@@ -196,9 +197,7 @@ async def whole_run(model: ChatModel) -> dict[str, Any]:
     with workspace() as store:
         store.create_run("run", {})
         async with model, Sandbox() as sandbox:
-            run = Run(
-                plan_of(model), run="run", store=store, model=model, sandbox=sandbox, tell=lambda kind, details: None
-            )
+            run = Run(plan_of(model), run="run", store=store, model=model, sandbox=sandbox, tell=ignore)
             evolved = await run.evolve()
             certified = await run.certify(evolved)
         scores = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,7 +16,15 @@ OTHER_FEATURES = "digits+folder+listing+title+casing"
 settings.register_profile("chase", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("chase")
 
-open_once: Callable[[str], SynLedger] = cache(open_benchmark)
+open_once: Callable[[str], SynLedger] = cache(partial(open_benchmark, cache=None))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A home folder of the tests' own, for their processes too: commands keep the benchmarks there that they build."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pwd
 import signal
 import socket
 import subprocess
@@ -119,13 +120,14 @@ async def test_the_environment_is_made_anew(place: Place, monkeypatch: pytest.Mo
 
 
 async def test_nothing_else_of_the_machine_is_visible(place: Place) -> None:
+    real_home = Path(pwd.getpwuid(os.getuid()).pw_dir)  # $HOME is the tests' own
     outside = [
         place.root / "secret.txt",
         place.root / "workspace" / ".chase" / "store.sqlite",
         place.root / "history" / "scores.jsonl",
         Path(chase.__file__),
-        Path.home() / ".bashrc",
-        Path.home() / ".ssh",
+        real_home / ".bashrc",
+        real_home / ".ssh",
         Path(__file__),
         Path("/etc/shadow"),
         Path("/etc/hostname"),

@@ -17,6 +17,7 @@ from chase.agents.history_tools import PAGE, HistoryTools
 from chase.agents.records import TRANSCRIPT, AgentRecords
 from chase.agents.submission import Submission, SubmissionForm, plain_schema
 from chase.core.errors import IntegrityError, UserError
+from chase.core.events import AgentReplied, AgentWaiting, Event
 from chase.models.errors import ContextTooLong
 from chase.store.records import Use
 from chase.store.store import Store
@@ -216,20 +217,21 @@ async def test_a_part_that_stays_too_long_ends_and_the_next_part_can_be_asked(tr
 
 
 async def test_a_long_wait_is_told_of(tree: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[tuple[str, Any]] = []
+    heard: list[Event] = []
     monkeypatch.setattr("chase.agents.records.PATIENCE_SECONDS", 0.01)
     records = AgentRecords(
         store=store,
         use=Use(run="run", method="chase"),
         folder=tree.parent / "run",
-        tell=lambda kind, details: heard.append((kind, details)),
+        tell=heard.append,
     )
     episode = records.episode("propose", 1)
     await episode.request(ScriptedModel(["hello"], seconds=0.1), [], [], seed=1)
-    kinds = [kind for kind, _ in heard]
-    assert kinds[-1] == "agent"
-    assert set(kinds[:-1]) == {"waiting"}
-    assert heard[0][1]["what"] == "sim:scripted has not answered yet"
+    assert isinstance(heard[-1], AgentReplied)
+    waits = heard[:-1]
+    assert waits
+    said = "sim:scripted has not answered yet"
+    assert all(isinstance(event, AgentWaiting) and event.what == said for event in waits)
 
 
 # Records

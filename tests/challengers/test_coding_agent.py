@@ -97,9 +97,10 @@ class Bench:
         """All that it answers in a whole round of asking."""
         desk = ChallengerDesk(
             challenger=challenger, tree=self.tree, journal=Journal(self.workspace, "run-1"), kit=self.kit,
-            proposals=3, seed=1,
+            seed=1,
         )  # fmt: skip
-        return await desk.drafts(1, Named(name="r1-guidance", harness=H1), Named(name="H0", harness=H0))
+        current, initial = Named(name="r1-guidance", harness=H1), Named(name="H0", harness=H0)
+        return await desk.drafts(1, current, initial, proposals=3)
 
     def attempt(self, number: int = 1) -> dict[str, Any]:
         found = json.loads((self.folder / f"attempt-{number}.json").read_text())

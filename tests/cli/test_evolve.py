@@ -276,9 +276,13 @@ def test_only_finished_evolutions_are_certified(done: dict[str, Any], chase: Com
         (["--no-certify", "--reopen", "why"], "--no-certify leaves it sealed"),
         (
             ["--method", "meta-harness", "--eta", "0.05"],
-            "method=meta-harness has no constraints: leave --eta, --proposals out",
+            "method=meta-harness has no use for this: leave --eta, --proposals out",
         ),
         (["--method", "meta-harness", "--no-diff"], "leave --proposals, --no-diff out"),
+        (["--option", "round=3"], "unknown option of chase 'round'. Did you mean 'rounds'?"),
+        (["--option", "rounds"], "--option rounds must be KEY=VALUE, such as rounds=3"),
+        (["--option", "rounds=many"], "rounds=many must be a whole number from 1 to 20"),
+        (["--option", "reduce=1"], "reduce=1 must be true or false"),
         (["--harness", "h7"], "h7"),
         (["--model", "sim:raeder"], "Did you mean 'sim:reader'?"),
         (["--benchmark", "syn-leger@7"], "Did you mean 'syn-ledger'?"),
@@ -318,5 +322,16 @@ def test_the_config_file_has_the_flags_names_and_unknown_keys_are_refused(chase:
 def test_thresholds_are_exact_decimals_in_their_shortest_form(chase: Commands, tmp_path: Path) -> None:
     config = tmp_path / "chase.toml"
     config.write_text("epsilon = 0.10\neta = 0.075\n")
-    payload = chase.json(*plain("--config", config))
+    payload = chase.json(*plain("--method", "chase", "--config", config, "--rollouts", "evo=1,disc=1,conf=1"))
     assert (payload["config"]["epsilon"], payload["config"]["eta"]) == ("0.1", "0.075")
+
+
+def test_an_option_can_be_given_by_its_name_and_a_method_has_its_own_only(chase: Commands, tmp_path: Path) -> None:
+    """Both ways are one setting; what the file says for another method is no part of this one's run."""
+    config = tmp_path / "chase.toml"
+    config.write_text("epsilon = 0.10\n[options]\nrounds = 2\n")
+    payload = chase.json(*plain("--config", config, "--option", "rounds=1"))
+    assert payload["config"]["rounds"] == 1
+    assert "epsilon" not in payload["config"]
+    settings = tomllib.loads((Workspace(tmp_path).run_folder(payload["run"]) / "config.toml").read_text())
+    assert (settings["rounds"], "options" in settings, "epsilon" in settings) == (1, False, False)

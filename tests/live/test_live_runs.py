@@ -4,21 +4,21 @@ holds, and that a hopeless Proposer and Challenger leave a run correct. Both run
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from chase.agents.records import TRANSCRIPT
 from chase.challengers.llm import LanguageModelChallenger
+from chase.core.events import ignore
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness
 from chase.harness.spec import Harness
 from chase.methods.audit import Audited, AuditPlan, AuditSettings, audit_harness
-from chase.methods.chase import Settings
+from chase.methods.chase import Chase, ChaseOptions
 from chase.methods.evolution import Evolved
 from chase.methods.run import Plan, Run
 from chase.models.chat import ChatModel
@@ -81,15 +81,14 @@ async def both(server: LiveServer, ledger: SmallLedger, folder: Path) -> Runs:
             benchmark=ledger,
             kit=kit,
             initial=initial_harness(ledger),
-            method="chase",
-            settings=Settings(rounds=1, epsilon="0.05", eta="0.05"),
+            method=Chase(),
+            options=ChaseOptions(rounds=1, epsilon="0.05", eta="0.05", proposals=2),
             proposer=LanguageModelProposer(asked, history_tokens=HISTORY_TOKENS, turns=turns),
             challenger=challenger,
             rollouts=ROLLOUTS,
             seed=1,
-            proposals=2,
         )
-        run = Run(plan, run="evolve", store=store, model=model, sandbox=sandbox, tell=_silent, concurrency=1)
+        run = Run(plan, run="evolve", store=store, model=model, sandbox=sandbox, tell=ignore, concurrency=1)
         evolved = await run.evolve()
         audit = AuditPlan(
             benchmark=ledger,
@@ -103,13 +102,9 @@ async def both(server: LiveServer, ledger: SmallLedger, folder: Path) -> Runs:
             confirm_size=2,
         )
         audited = await audit_harness(
-            audit, run="audit", store=store, model=model, sandbox=sandbox, tell=_silent, concurrency=1
+            audit, run="audit", store=store, model=model, sandbox=sandbox, tell=ignore, concurrency=1
         )
     return Runs(evolved=evolved, audited=audited, harness=harness, store=store)
-
-
-def _silent(kind: str, details: Mapping[str, Any]) -> None:
-    """Nobody listens."""
 
 
 async def test_hopeless_agents_leave_the_runs_correct(

@@ -6,18 +6,19 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.challengers.mining import MiningChallenger
 from chase.core.agents import AnswersOnce, Candidate, ChallengerContext, Draft, ProposerContext
+from chase.core.events import Event
 from chase.core.interfaces import Challenger, Proposer
-from chase.core.values import Json
 from chase.engine.runner import Progress
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness, render_files
-from chase.methods.chase import Settings
-from chase.methods.run import Method, Plan, Run
+from chase.methods.options import settle_options
+from chase.methods.registry import find_method
+from chase.methods.run import Plan, Run
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
@@ -32,6 +33,7 @@ SEED = 3
 """A run that asks the Challenger and archives a counterfactual, so that there is something of everything to search."""
 SIZES = {"evo": 16, "disc": 8, "conf1": 8, "conf2": 8, "conf3": 8, "cert": 4}
 ROLLOUTS = dict.fromkeys(SIZES, 1)
+Kind = TypeVar("Kind", bound=Event)
 
 
 class FewTasks(SynLedger):
@@ -78,17 +80,19 @@ def plan(
     kit: ProtocolKit | None = None,
     proposer: Proposer | None = None,
     challenger: Challenger | None = None,
-    method: Method = "chase",
+    method: str = "chase",
     seed: int = 0,
     rollouts: Mapping[str, int] = ROLLOUTS,
-    **settings: Any,
+    **options: Any,
 ) -> Plan:
+    found = find_method(method)
+    given = {name: value for name, value in ({"rounds": 2} | options).items() if name in found.Options.model_fields}
     return Plan(
         benchmark=benchmark,
         kit=kit or ProtocolKit(benchmark),
         initial=initial_harness(benchmark),
-        method=method,
-        settings=Settings(**{"rounds": 2, "epsilon": "0.05", "eta": "0.05", **settings}),
+        method=found,
+        options=settle_options(method, found.Options, given, benchmark.defaults),
         proposer=proposer or SpyingProposer(),
         challenger=challenger or SpyingChallenger(),
         rollouts=rollouts,
@@ -100,13 +104,13 @@ def plan(
 class Told:
     """What a run said as it went."""
 
-    events: list[tuple[str, Mapping[str, Json]]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
 
-    def __call__(self, kind: str, details: Mapping[str, Json]) -> None:
-        self.events.append((kind, details))
+    def __call__(self, event: Event) -> None:
+        self.events.append(event)
 
-    def of(self, kind: str) -> list[Mapping[str, Any]]:
-        return [details for name, details in self.events if name == kind]
+    def of(self, kind: type[Kind]) -> list[Kind]:
+        return [event for event in self.events if isinstance(event, kind)]
 
 
 @asynccontextmanager

@@ -15,6 +15,7 @@ from chase.agents.records import AgentRecords
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import ALL_EDITS, ProposerContext
 from chase.core.keyed import key_bits
+from chase.core.observables import OBSERVABLES
 from chase.harness.spec import Harness
 from chase.protocol.kit import ProtocolKit
 from chase.store.records import Use
@@ -110,7 +111,7 @@ async def test_a_challenger_that_obeys_a_trace_changes_nothing_either(
     proposer = agents(submitting(FORMS))["proposer"]
     made = plan(benchmark, kit=kit, rounds=1, proposer=proposer, challenger=agents(model)["challenger"])
     # Selected whatever it scores: the guidance candidate, so that there is something to challenge.
-    monkeypatch.setattr("chase.methods.evolution.select", lambda standings, epsilon: standings[-1])
+    monkeypatch.setattr("chase.methods.evolution.select", lambda standings, rule: standings[-1])
     async with running(made, tmp_path) as run:
         found = await run.evolve()
         roles = {used.rollout.key.role for used in run.store.used("run-1")}
@@ -163,11 +164,13 @@ def context(root: Path, *, constrained: bool) -> ProposerContext:
         current="H0",
         initial="H0",
         benchmark="syn-ledger",
-        epsilon="0.05",
+        epsilon="0.05" if constrained else None,
         edit_space=ALL_EDITS,
-        observables={"name-length": "length of the file's name"},
+        observables={"name-length": OBSERVABLES["name-length"]},
+        placeholders=SynLedger.placeholders,
+        bounds=SynLedger.bounds,
+        answer_form=SynLedger.answer_form,
         limits={"total": 12},
-        constrained=constrained,
         seed=1,
     )
 

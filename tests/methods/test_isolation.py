@@ -50,6 +50,8 @@ PLAIN = (str, int, float, bool, type(None), dict, list, tuple, PurePath)
 class MarkedFew(FewTasks):
     """Marked kinds, families and variants, and on some tasks of `evo` and `disc` an answer that nobody finds."""
 
+    neutral = f"{MARK}-neutral"
+
     def mark(self) -> None:
         self._variants = {n if n == "released" else f"{MARK}-{n}": made for n, made in self._variants.items()}
 
@@ -217,12 +219,16 @@ def contexts(run: Spied) -> list[tuple[str, ProposerContext | ChallengerContext]
     return [*(("evo", c) for c in run.proposer.contexts), *(("disc", c) for c in run.challenger.contexts)]
 
 
-def test_contexts_are_plain_data_and_a_path(run: Spied) -> None:
+def test_contexts_are_plain_data_a_path_and_pure_functions_of_what_was_shown(run: Spied) -> None:
     for _, context in contexts(run):
-        for way, item in reachable(context):
-            plain = isinstance(item, PLAIN) or (is_dataclass(item) and type(item).__module__ == "chase.core.agents")
-            assert plain, f"{way} is a {type(item)}"
+        assert set(context.observables) == {observable.name for observable in run.benchmark.observables}
+        for way, item in reachable(replace(context, observables={})):
+            known = type(item).__module__ in ("chase.core.agents", "chase.core.values")
+            assert isinstance(item, PLAIN) or (is_dataclass(item) and known), f"{way} is a {type(item)}"
             assert not callable(item), way
+        held = [item for _, item in reachable(context.observables)]
+        assert not [item for item in held if isinstance(item, SynLedger | GeneratedTask | Store)]
+        assert len(held) < 1000
 
 
 def test_contexts_say_nothing_of_what_the_host_alone_may_know(run: Spied) -> None:

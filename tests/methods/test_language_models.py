@@ -14,6 +14,7 @@ from chase.agents.records import TRANSCRIPT
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import Candidate, Draft
 from chase.core.errors import UserError
+from chase.core.events import AgentReplied
 from chase.engine.runner import RunPaused
 from chase.harness.folder import parse_files
 from chase.methods.evolution import Evolved
@@ -79,8 +80,8 @@ async def test_a_capable_model_evolves_a_harness_and_challenges_it(
     assert {row["harness"]: row["violates"] for row in second["pool"]}["r1-guidance"] == ["b1"]
     assert found.final.name == "r2-guidance"  # what replaces it holds
     assert first["refused"] == second["refused"] == []
-    requests = told.of("agent")
-    assert {event["purpose"] for event in requests} == {"propose", "challenge"}
+    requests = told.of(AgentReplied)
+    assert {event.purpose for event in requests} == {"propose", "challenge"}
     with Store.open(Workspace(tmp_path), write=False) as store:
         spent = {s.role: s for s in store.spend("run-1") if s.purpose != "rollout"}
     assert {role: spend.episodes for role, spend in spent.items()} == {"propose": 2, "challenge": 2}

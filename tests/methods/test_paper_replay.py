@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,12 +19,27 @@ import pytest
 from chase.agents.history import RELEASED
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import Draft
+from chase.core.events import (
+    Archived,
+    Challenged,
+    ChallengeSkipped,
+    Confirmed,
+    DraftsReceived,
+    Event,
+    FinalSelected,
+    RoundStarted,
+    Selected,
+)
 from chase.core.values import Json
 from chase.methods.arena import Means, Named, Variant
-from chase.methods.chase import Chase, Settings
+from chase.methods.chase import Chase, ChaseOptions
+from chase.methods.contract import Desks, World
+from chase.methods.desks import Assignment
 from chase.methods.evolution import Evolved
+from chase.methods.journal import Journal
 from chase.protocol.archive import Archive
 from chase.protocol.kit import ProtocolKit
+from chase.store.workspace import Workspace
 from chase.testing.ledger import parse_ledger
 from tests.engine.rollouts import make_harness
 
@@ -115,7 +131,9 @@ class ProposingDesk:
     tree: Tree = field(default_factory=Tree)
     currents: list[str] = field(default_factory=list)
 
-    async def candidates(self, round: int, current: Named, initial: Named) -> tuple[list[Named], list[str]]:
+    async def candidates(
+        self, round: int, current: Named, initial: Named, assignment: Assignment
+    ) -> tuple[list[Named], list[str]]:
         self.currents.append(current.name)
         return [named(f"r{round}-{track}") for track in ("structural", "guidance", "integrated")], []
 
@@ -126,18 +144,23 @@ class ChallengingDesk:
     tree: Tree = field(default_factory=Tree)
     asked: list[tuple[int, str]] = field(default_factory=list)
 
-    async def drafts(self, round: int, current: Named, initial: Named, archived: Collection[str] = ()) -> list[Draft]:
+    async def drafts(
+        self, round: int, current: Named, initial: Named, *, proposals: int, archived: Collection[str] = ()
+    ) -> list[Draft]:
         self.asked.append((round, current.name))
         return self.drafts_of[round]
 
 
 @dataclass
 class Replay:
-    method: Chase
+    world: World[ChaseOptions]
     arena: FiguresArena
     proposing: ProposingDesk
     challenging: ChallengingDesk
-    told: list[tuple[str, Mapping[str, Json]]]
+    told: list[Event]
+
+    async def evolve(self) -> Evolved:
+        return await Chase().evolve(self.world)
 
 
 @pytest.fixture(scope="module")
@@ -153,28 +176,29 @@ def replay(
     evolution: Mapping[str, tuple[Any, Any]] = EVOLUTION,
     discovery: Mapping[tuple[str, str], Fraction] = DISCOVERY,
     confirmation: Mapping[tuple[str, str], Fraction] = CONFIRMATION,
-    **settings: Any,
+    **options: Any,
 ) -> Replay:
     gains = {name: (Fraction(g, 98), Fraction(b, 98)) for name, (g, b) in evolution.items()}
     arena = FiguresArena(gains, discovery, confirmation)
     proposing = ProposingDesk()
     paper = {1: [draft(BOUNDARY), draft(CONTEXT)], 3: [draft(CONTEXT), draft(BOUNDARY), draft(OTHER)]}
     challenging = ChallengingDesk(paper if drafts is None else drafts)
-    told: list[tuple[str, Mapping[str, Json]]] = []
-    method = Chase(
+    told: list[Event] = []
+    world = World(
         initial=Named(name="H0", harness=make_harness()),
         arena=arena,
-        proposer=proposing,  # type: ignore[arg-type]
-        challenger=challenging,  # type: ignore[arg-type]
+        desks=Desks(proposer=proposing, challenger=challenging),  # type: ignore[arg-type]
         kit=kit,
-        tasks=lambda role: ledger.tasks(role)[:4],
-        confirmation_roles=["conf1", "conf2", "conf3"],
-        archive=Archive(benchmark=ledger.name, content_hash=ledger.content_hash),
-        settings=Settings(**{"rounds": 3, "epsilon": "0.05", "eta": "0.075", **settings}),
-        tell=lambda kind, details: told.append((kind, details)),
+        journal=Journal(Workspace(Path("nowhere")), "run"),
         released=Variant(name=RELEASED, transformation=ledger.variant("released")),
+        options=ChaseOptions(**{"rounds": 3, "epsilon": "0.05", "eta": "0.075", **options}),
+        roles=("evo", "disc", "conf1", "conf2", "conf3"),
+        tasks=lambda role: ledger.tasks(role)[:4],
+        archive=Archive(benchmark=ledger.name, content_hash=ledger.content_hash),
+        seed=0,
+        tell=told.append,
     )
-    return Replay(method, arena, proposing, challenging, told)
+    return Replay(world, arena, proposing, challenging, told)
 
 
 def table(record: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
@@ -190,7 +214,7 @@ def table(record: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
 @pytest.fixture(scope="module")
 def paper(kit: ProtocolKit, ledger: SynLedger) -> tuple[Replay, Evolved]:
     made = replay(kit, ledger)
-    return made, asyncio.run(made.method.evolve())
+    return made, asyncio.run(made.evolve())
 
 
 def test_the_harnesses_are_the_papers(paper: tuple[Replay, Evolved]) -> None:
@@ -273,6 +297,28 @@ def test_only_the_selected_pair_meets_discovery_and_confirmation(paper: tuple[Re
     }
 
 
+def test_each_step_is_told_as_it_happens(paper: tuple[Replay, Evolved]) -> None:
+    made, evolved = paper
+    challenge = [DraftsReceived, Challenged, Confirmed]
+    assert [type(event) for event in made.told] == [
+        *(RoundStarted, Selected, *challenge, Archived),
+        *(RoundStarted, Selected, ChallengeSkipped),
+        *(RoundStarted, Selected, *challenge),
+        FinalSelected,
+    ]
+    starts = [event for event in made.told if isinstance(event, RoundStarted)]
+    assert [(e.round, e.rounds, e.current, e.archive) for e in starts] == [
+        (1, 3, "H0", (RELEASED,)),
+        (2, 3, "r1-integrated", (RELEASED, "b1")),
+        (3, 3, "H0", (RELEASED, "b1")),
+    ]
+    final = made.told[-1]
+    assert isinstance(final, FinalSelected)
+    assert final.selected == evolved.final.name
+    [cheat] = [entry for entry in final.pool if entry.violates]
+    assert cheat.violates == {"b1": pytest.approx(13 / 98 - 0.05)}
+
+
 # The rules at their edges
 
 
@@ -280,17 +326,17 @@ async def test_exactly_eta_is_confirmed_and_a_hair_less_is_not(kit: ProtocolKit,
     for delta, archived in ((Fraction(3, 40), 1), (Fraction(3, 40) - Fraction(1, 10**12), 0)):
         confirmation = {("conf1", "r1-integrated"): delta}
         made = replay(kit, ledger, confirmation=confirmation, rounds=1)
-        assert len((await made.method.evolve()).archive.entries) == archived
+        assert len((await made.evolve()).archive.entries) == archived
 
 
 async def test_exactly_epsilon_is_feasible(kit: ProtocolKit, ledger: SynLedger) -> None:
     """`r2-structural` loses 6/98; with that as the tolerance it is taken, a hair below it is not."""
-    for epsilon, selected in (("0.0612244897959184", "r2-structural"), ("0.0612244897959183", "H0")):
+    for epsilon, selected in (("0.061224489796", "r2-structural"), ("0.061224489795", "H0")):
         made = replay(kit, ledger, rounds=2, epsilon=epsilon, drafts={1: [draft(CONTEXT)], 2: []})
-        assert (await made.method.evolve()).harnesses[2].name == selected
+        assert (await made.evolve()).harnesses[2].name == selected
     lost = EVOLUTION | {"r2-structural": (Fraction(15), Fraction(15) - Fraction(98, 20))}
     made = replay(kit, ledger, rounds=2, evolution=lost, drafts={1: [draft(CONTEXT)], 2: []})
-    assert (await made.method.evolve()).harnesses[2].name == "r2-structural"
+    assert (await made.evolve()).harnesses[2].name == "r2-structural"
 
 
 @pytest.mark.parametrize(
@@ -308,7 +354,7 @@ async def test_ties_go_to_the_earlier_harness(
     tracks = ("structural", "guidance", "integrated")
     evolution = {f"r1-{track}": (gain, 0) for track, gain in zip(tracks, gains, strict=True)}
     made = replay(kit, ledger, evolution=evolution, drafts={1: []}, rounds=1)
-    evolved = await made.method.evolve()
+    evolved = await made.evolve()
     assert evolved.harnesses[1].name == selected
     assert evolved.final.name == selected
 
@@ -316,19 +362,19 @@ async def test_ties_go_to_the_earlier_harness(
 async def test_a_tie_with_the_current_harness_keeps_it(kit: ProtocolKit, ledger: SynLedger) -> None:
     evolution = EVOLUTION | {"r2-structural": (8, 8), "r2-guidance": (8, 8), "r2-integrated": (8, 8)}
     made = replay(kit, ledger, evolution=evolution, drafts={1: [], 2: []}, rounds=2)
-    assert [h.name for h in (await made.method.evolve()).harnesses] == ["H0", "r1-integrated", "r1-integrated"]
+    assert [h.name for h in (await made.evolve()).harnesses] == ["H0", "r1-integrated", "r1-integrated"]
 
 
 async def test_of_two_equal_discoveries_the_first_ranked_is_frozen(kit: ProtocolKit, ledger: SynLedger) -> None:
     discovery = {("r1-integrated", name): Fraction(7, 98) for name in ("re-encode", "shift")}
     made = replay(kit, ledger, discovery=discovery, rounds=1)
-    record = (await made.method.evolve()).rounds[0]["challenger"]
+    record = (await made.evolve()).rounds[0]["challenger"]
     assert record["frozen"] == {k: v for k, v in record["evaluated"][0].items() if k != "destruction"}
 
 
 async def test_without_a_valid_proposal_nothing_is_confirmed(kit: ProtocolKit, ledger: SynLedger) -> None:
     made = replay(kit, ledger, drafts={1: [Draft(form={"operators": "all"}), draft()]}, rounds=1)
-    evolved = await made.method.evolve()
+    evolved = await made.evolve()
     assert [p["verdict"] for p in evolved.rounds[0]["challenger"]["proposals"]] == ["refused", "inactive"]
     assert evolved.rounds[0]["challenger"]["frozen"] is None
     assert "confirmation" not in evolved.rounds[0]
@@ -346,7 +392,7 @@ async def test_a_composition_is_not_reduced_to_what_is_archived_already(kit: Pro
         kit, ledger, evolution=evolution, discovery=discovery, confirmation=confirmation, rounds=2,
         drafts={1: [draft(CONTEXT)], 2: [composition]},
     )  # fmt: skip
-    evolved = await made.method.evolve()
+    evolved = await made.evolve()
     assert [entry.name for entry in evolved.archive.entries] == ["b1", "b2"]
     assert evolved.rounds[1]["challenger"]["frozen"]["operators"] == 2
 
@@ -365,10 +411,10 @@ async def test_a_composition_is_reduced_around_its_own_best_part(kit: ProtocolKi
     discovery = {("r1-integrated", name): Fraction(delta, 98) for name, delta in deltas.items()}
     alone = draft({"name": "permute", "arguments": {"aspect": "name"}})
     made = replay(kit, ledger, discovery=discovery, rounds=1, drafts={1: [draft(CONTEXT, BOUNDARY, OTHER), alone]})
-    record = (await made.method.evolve()).rounds[0]["challenger"]
+    record = (await made.evolve()).rounds[0]["challenger"]
     assert record["frozen"]["what"] == "re-encode (format csv), then shift (by 3)"
     assert len(record["evaluated"]) == len(deltas)
     whole = replay(
         kit, ledger, discovery=discovery, rounds=1, reduce=False, drafts={1: [draft(CONTEXT, BOUNDARY, OTHER), alone]}
     )
-    assert (await whole.method.evolve()).rounds[0]["challenger"]["frozen"]["operators"] == 3
+    assert (await whole.evolve()).rounds[0]["challenger"]["frozen"]["operators"] == 3

@@ -22,7 +22,7 @@ from chase.core.errors import SetupError, UserError
 from chase.core.observables import OBSERVABLES
 from chase.harness.folder import parse_files
 from chase.methods.arena import Named
-from chase.methods.desks import ProposerDesk
+from chase.methods.desks import Assignment, ProposerDesk
 from chase.methods.journal import Journal
 from chase.proposers.coding_agent import CodingAgentProposer
 from chase.store.records import Use
@@ -94,7 +94,7 @@ class Bench:
             history=self.tree.root, round=2, current="r1-guidance", initial="H0", benchmark="syn-ledger",
             epsilon="0.05", edit_space=ALL_EDITS, observables={"path-depth": OBSERVABLES["path-depth"]},
             placeholders=self.benchmark.placeholders, bounds=self.benchmark.bounds,
-            answer_form=self.benchmark.answer_form, limits={"total": 12}, constrained=True, seed=1,
+            answer_form=self.benchmark.answer_form, limits={"total": 12}, seed=1,
         )  # fmt: skip
         return replace(context, **changes)
 
@@ -104,13 +104,13 @@ class Bench:
     def desk(self, proposer: CodingAgentProposer) -> ProposerDesk:
         return ProposerDesk(
             proposer=proposer, tree=self.tree, journal=Journal(self.workspace, "run-1"), check=lambda *_: None,
-            benchmark=self.benchmark, epsilon="0.05", edit_space=ALL_EDITS, constrained=True, seed=1,
+            benchmark=self.benchmark, edit_space=ALL_EDITS, seed=1,
         )  # fmt: skip
 
     async def decided(self, body: str) -> tuple[list[Named], list[str]]:
         """What the host accepts and refuses in a whole round of asking."""
         current, initial = Named(name="r1-guidance", harness=H1), Named(name="H0", harness=H0)
-        return await self.desk(self.proposer(body)).candidates(2, current, initial)
+        return await self.desk(self.proposer(body)).candidates(2, current, initial, Assignment(epsilon="0.05"))
 
     def attempt(self, number: int = 1) -> dict[str, Any]:
         found = json.loads((self.folder / f"attempt-{number}.json").read_text())
@@ -183,8 +183,8 @@ async def test_the_desk_has_what_the_instructions_say(bench: Bench) -> None:
 
 
 async def test_without_an_archive_nothing_is_said_of_constraints(bench: Bench) -> None:
-    for constrained in (True, False):
-        files = bench.proposer("")._desk_files(bench.context(constrained=constrained))
+    for epsilon in ("0.05", None):
+        files = bench.proposer("")._desk_files(bench.context(epsilon=epsilon))
         assert "gain destruction" not in files["INSTRUCTIONS.md"]
 
 
@@ -315,7 +315,7 @@ async def test_answers_that_are_a_link_give_no_candidates(bench: Bench) -> None:
 async def test_a_rubbish_record_does_not_spoil_its_candidate(bench: Bench, rubbish: str) -> None:
     current, initial = Named(name="r1-guidance", harness=H1), Named(name="H0", harness=H0)
     proposer = bench.proposer(f'{GOOD}\n    open("answers/guidance/record.json", "w").write({rubbish})')
-    accepted, refused = await bench.desk(proposer).candidates(2, current, initial)
+    accepted, refused = await bench.desk(proposer).candidates(2, current, initial, Assignment(epsilon="0.05"))
     assert (len(accepted), refused) == (3, [])
     assert "other" not in accepted[1].record
     assert accepted[1].record["agent"] == proposer.name
@@ -444,7 +444,7 @@ async def test_a_round_of_refusals_is_resumed_where_it_was(bench: Bench) -> None
     line = bench.proposer(MENDS)
     program(bench.root, "sys.exit(9)")
     current, initial = Named(name="r1-guidance", harness=H1), Named(name="H0", harness=H0)
-    accepted, _ = await bench.desk(line).candidates(2, current, initial)
+    accepted, _ = await bench.desk(line).candidates(2, current, initial, Assignment(epsilon="0.05"))
     assert [named.name for named in accepted] == ["r2-structural", "r2-guidance"]
     assert bench.runs() == 2
 

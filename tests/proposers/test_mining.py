@@ -80,7 +80,6 @@ def context(root: Path, **changes: Any) -> ProposerContext:
         bounds=SynLedger.bounds,
         answer_form=SynLedger.answer_form,
         limits={"total": 12},
-        constrained=True,
         seed=0,
     )
     return replace(given, **changes)
@@ -339,7 +338,7 @@ async def test_a_constraint_that_holds_teaches_nothing(tmp_path: Path) -> None:
 async def test_the_plain_optimiser_has_no_constraints_to_learn_from(tmp_path: Path) -> None:
     broken(tmp_path / "broken", "prefer-low-path-depth", "check-conditions")
     broken(tmp_path / "free", "prefer-low-path-depth", "check-conditions", archived=False)
-    both = [await propose(context(tmp_path / f, round=2, constrained=False)) for f in ("broken", "free")]
+    both = [await propose(context(tmp_path / f, round=2, epsilon=None)) for f in ("broken", "free")]
     assert both[0] == both[1]
 
 

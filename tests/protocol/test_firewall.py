@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.controls import Control
 from chase.benchmarks.syn_ledger.manifest import PROTOCOL_FIELDS
 from chase.benchmarks.syn_ledger.world import World
 from chase.core.interfaces import Controls
 from chase.protocol import firewall
 from chase.protocol.archive import views_digest
 from chase.protocol.firewall import CHECKS, examine
+from chase.protocol.lifting import negative_control
 from chase.protocol.proposal import Proposal
 from chase.protocol.screening import exclusion
 from chase.protocol.selftest import selftest
@@ -140,8 +140,8 @@ def corpus(ledger: SynLedger, subject: Any) -> WithCorpus:
 def changing(corpus: WithCorpus, change: Callable[[World], World]) -> Proposal[World]:
     """A change of what is shared alone."""
     question = corpus.state(corpus.shared[0]).question
-    control = Control(name="x", check="", run=lambda w, _, __: change(w) if w.question == question else w)
-    operators = (control.negative().operator,)
+    control = negative_control("x", "", lambda w: change(w) if w.question == question else w)
+    operators = (control.operator,)
     return Proposal(
         benchmark="syn-ledger", transformation=OperatorList(operators=operators), declared=frozenset(PROTOCOL_FIELDS)
     )

@@ -20,11 +20,11 @@ from chase.benchmarks.syn_ledger import scoring
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.canonical import LedgerSubject
 from chase.benchmarks.syn_ledger.contents import Document
-from chase.benchmarks.syn_ledger.controls import Control
 from chase.benchmarks.syn_ledger.manifest import PROTOCOL_FIELDS, DocumentProtocol, Manifest
 from chase.benchmarks.syn_ledger.world import World
 from chase.protocol import firewall
 from chase.protocol.firewall import CHECKS, Examined, examine
+from chase.protocol.lifting import negative_control
 from chase.protocol.proposal import Proposal
 from chase.protocol.transformation import OperatorList
 from chase.testing.ledger import parse_world
@@ -120,10 +120,10 @@ _NUMBERS = " ".join(str(number) for number in range(10, 100)).translate(str.make
 def test_what_fuzzing_found_is_caught(
     change: Callable[[World], World], check: str, ledger: SynLedger, subject: LedgerSubject
 ) -> None:
-    control = Control(name="found", check=check, run=lambda w, _, __: change(w))
+    control = negative_control("found", check, change)
     proposal = Proposal(
         benchmark="syn-ledger",
-        transformation=OperatorList(operators=(control.negative().operator,)),
+        transformation=OperatorList(operators=(control.operator,)),
         declared=PROTOCOL_FIELDS,
     )
     assert check in examine(proposal, subject).failed

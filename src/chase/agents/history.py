@@ -43,8 +43,10 @@ def mark_of(scores: Sequence[float]) -> Mark:
 class HistoryWriter:
     """The host's side of a tree. Adding what is there already changes nothing."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, records: bool = True) -> None:
+        """`records`: with what a harness's Proposer wrote about it, which speaks of its own tasks."""
         self.root = root
+        self._records = records
         self._scored: set[tuple[str, str]] = set()
         if root.exists():  # everything is written again from the store: nothing of a later round may be left
             _set_writable(root)
@@ -56,7 +58,8 @@ class HistoryWriter:
 
     def add_harness(self, name: str, harness: Harness, record: Mapping[str, Json]) -> None:
         folder = self.root / "harnesses" / name
-        for file, text in {**render_files(harness), RECORD: json.dumps(record, indent=2)}.items():
+        written = json.dumps(record if self._records else {}, indent=2)
+        for file, text in {**render_files(harness), RECORD: written}.items():
             path = folder / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="")

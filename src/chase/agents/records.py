@@ -11,7 +11,7 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse
 
 from chase.core.errors import IntegrityError
+from chase.core.events import AgentReplied, AgentWaiting, Tell, ignore
 from chase.core.keyed import digest
 from chase.core.values import Json, ToolSpec, Usage
 from chase.engine.runner import RunPaused
@@ -33,7 +34,6 @@ SUPERSEDED = "superseded_from"
 """A line that says from which place on earlier lines answer nothing any more. They were paid for, so they stay."""
 PATIENCE_SECONDS = 10.0
 """How often it is said that an agent is still at work."""
-Tell = Callable[[str, Mapping[str, Json]], None]
 T = TypeVar("T")
 
 
@@ -45,7 +45,7 @@ class AgentRecords:
     use: Use
     folder: Path
     """The run's."""
-    tell: Tell = lambda kind, details: None
+    tell: Tell = ignore
     """Hears of every reply, because an episode can take minutes."""
     meter: Meter | None = None
     """The run's, for what an external agent says it used; models are on it themselves."""
@@ -126,17 +126,17 @@ class AgentEpisode:
         line = self._kept[-1]
         if "response" in line:
             await self._records.store.record_requests([self._row(_reply(line))])
-            self._records.tell("agent", self._heard(model, _reply(line)))
+            self._records.tell(self._heard(model, _reply(line)))
 
-    def _heard(self, model: ChatModel, reply: Reply) -> dict[str, Json]:
-        return {
-            "purpose": self._purpose,
-            "model": model.config.name,
-            "request": self._place + 1,
-            "calls": [call.tool_name for call in reply.response.tool_calls],
-            "input_tokens": reply.usage.input_tokens,
-            "output_tokens": reply.usage.output_tokens,
-        }
+    def _heard(self, model: ChatModel, reply: Reply) -> AgentReplied:
+        return AgentReplied(
+            purpose=self._purpose,
+            model=model.config.name,
+            request=self._place + 1,
+            calls=tuple(call.tool_name for call in reply.response.tool_calls),
+            input_tokens=reply.usage.input_tokens,
+            output_tokens=reply.usage.output_tokens,
+        )
 
     async def watched(self, work: Coroutine[Any, Any, T], waiting: str) -> T:
         """The result of work that can take minutes, told of while it lasts."""
@@ -145,7 +145,7 @@ class AgentEpisode:
         try:
             while not (await asyncio.wait({task}, timeout=PATIENCE_SECONDS))[0]:
                 seconds = round(time.monotonic() - started)
-                self._records.tell("waiting", {"purpose": self._purpose, "what": waiting, "seconds": seconds})
+                self._records.tell(AgentWaiting(purpose=self._purpose, what=waiting, seconds=seconds))
             return task.result()
         finally:
             if not task.done():  # cancelled: what works for us ends before we do

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from chase.cli.budget import begin, given_price, make_meter, paused
 from chase.cli.examples import print_example
 from chase.cli.forecasting import show_forecast
 from chase.cli.harness import checked_hooks
-from chase.cli.narration import agent_words, waiting_words
+from chase.cli.narration import agent_lines
 from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, printable
 from chase.cli.progress import RolloutProgress
@@ -25,6 +26,7 @@ from chase.cli.settings import boolean, integer, locate, require, role_sizes, se
 from chase.cli.tokens import token_lines
 from chase.core.agents import Draft
 from chase.core.errors import BudgetExhausted, ChaseError, UserError
+from chase.core.events import AuditConfirmationStarted, AuditSearched, AuditSearchStarted, Event
 from chase.core.interfaces import Benchmark, Challenger
 from chase.core.keyed import digest
 from chase.core.values import Json
@@ -208,25 +210,37 @@ async def _run(plan: AuditPlan, run: str, store: Store, model: ChatModel, concur
         progress.close()
 
 
-def _say(kind: str, details: Mapping[str, Json]) -> None:
+def _say(event: Event) -> None:
     """What happens, as it happens, on stderr."""
-    if kind == "round":
-        typer.echo(f"round {details['round']}: the Challenger reads, the firewall checks what it writes", err=True)
-    elif kind == "discovery":
-        for tried in details["tried"]:
-            what = tried["what"] or tried["reason"]
-            delta = tried["destruction"]
-            found = f"gain destruction {_percent(delta)}" if delta else tried["verdict"]
-            typer.echo(printable(f"  round {details['round']}: {what}: {found}"), err=True)
-    elif kind in ("agent", "waiting"):
-        for line in (agent_words if kind == "agent" else waiting_words)(details):
-            typer.echo(printable(line), err=True)
-    elif kind == "confirm":
-        typer.echo(
-            f"confirming {details['transformations']} on {details['tasks']} fresh tasks: first the firewall there, "
-            "then both harnesses are run",
-            err=True,
-        )
+    for line in _lines(event):
+        typer.echo(printable(line), err=True)
+
+
+@singledispatch
+def _lines(event: Event) -> Iterator[str]:
+    return agent_lines(event)
+
+
+@_lines.register
+def _(event: AuditSearchStarted) -> Iterator[str]:
+    yield f"round {event.round}: the Challenger reads, the firewall checks what it writes"
+
+
+@_lines.register
+def _(event: AuditSearched) -> Iterator[str]:
+    for tried in event.tried:
+        what = tried["what"] or tried["reason"]
+        delta = tried["destruction"]
+        found = f"gain destruction {_percent(delta)}" if delta else tried["verdict"]
+        yield f"  round {event.round}: {what}: {found}"
+
+
+@_lines.register
+def _(event: AuditConfirmationStarted) -> Iterator[str]:
+    yield (
+        f"confirming {event.transformations} on {event.tasks} fresh tasks: first the firewall there, "
+        "then both harnesses are run"
+    )
 
 
 def _percent(estimate: Mapping[str, Any]) -> str:

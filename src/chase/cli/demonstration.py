@@ -23,12 +23,16 @@ from chase.cli.auditing import print_audit
 from chase.cli.opening import PATIENCE_SECONDS
 from chase.cli.output import Steps, steps
 from chase.core.agents import EDIT_SPACES
+from chase.core.events import ignore
 from chase.core.interfaces import Benchmark
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness, load_harness
 from chase.methods.audit import AuditPlan, AuditSettings, audit_harness
-from chase.methods.chase import Settings
-from chase.methods.run import METHODS, Plan, Run
+from chase.methods.chase import Chase
+from chase.methods.contract import Method
+from chase.methods.meta_harness import MetaHarness
+from chase.methods.options import settle_options
+from chase.methods.run import Plan, Run
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
@@ -39,7 +43,8 @@ from chase.store.store import Store
 from chase.store.workspace import Workspace
 
 SPACES = {"documents": "document handling only", "all": "all edits"}
-NAMES = {"meta-harness": "plain optimiser", "chase": "CHASE"}
+PLAIN, CONSTRAINED = MetaHarness(), Chase()
+NAMES = {PLAIN.name: "plain optimiser", CONSTRAINED.name: "CHASE"}
 AUDITED_ROUNDS = 1
 EFFECT, SPREAD = 0.06, 0.28
 """The released gain that an audit is to see, and the standard deviation between tasks of such a gain, both from the
@@ -59,7 +64,7 @@ def demonstrate(benchmark: str, audit_seed: int, folder: Path, seeds: int) -> di
         "sealed tasks):"
     )
     for space in SPACES:
-        for method in METHODS[::-1]:
+        for method in NAMES:
             typer.echo(_summary([r for r in rows if (r["space"], r["method"]) == (space, method)]))
     size = _confirmation_tasks()
     blocks = 10 * -(-(10 + max(0, size - 48) / 8) // 10)
@@ -73,7 +78,7 @@ def demonstrate(benchmark: str, audit_seed: int, folder: Path, seeds: int) -> di
     with steps("auditing") as progress:
         results = {found["harness"]: found for found in _in_workers(audit_case, audits, progress)}
     for space in SPACES:
-        for method in METHODS[::-1]:
+        for method in NAMES:
             of_method = [r for r in rows if (r["space"], r["method"]) == (space, method)]
             words = Counter(results[r["hash"]]["verdict"] if not r["initial"] else "H* is H_0" for r in of_method)
             told = ", ".join(f"{word} {count}" for word, count in sorted(words.items()))
@@ -86,7 +91,7 @@ def demonstrate(benchmark: str, audit_seed: int, folder: Path, seeds: int) -> di
 
 def _show_first(evolved: Sequence[Case], results: Mapping[str, Any], enlarged: str) -> None:
     """The audit of the first seed's harness, in full."""
-    first = next((row for row in evolved if row["method"] == "meta-harness"), None)
+    first = next((row for row in evolved if row["method"] == PLAIN.name), None)
     if first is None:
         typer.echo("\nNo harness was evolved: there is nothing to audit.")
         return
@@ -126,10 +131,6 @@ def _opened(name: str) -> tuple[Benchmark[Any], ProtocolKit]:
     return benchmark, ProtocolKit(benchmark)
 
 
-def _silent(kind: str, details: Mapping[str, Any]) -> None:
-    """Events that nobody hears: the worker's result says it all."""
-
-
 def evolve_case(case: Case) -> list[dict[str, Any]]:
     """Both methods at one seed and edit space, in one workspace."""
     return asyncio.run(_evolve(case))
@@ -141,34 +142,36 @@ async def _evolve(case: Case) -> list[dict[str, Any]]:
     rows = []
     async with connect(ModelConfig(name="sim:reader")) as model, Sandbox() as sandbox:
         with Store.open(Workspace(folder), write=True) as store:
-            for method in METHODS:
+            methods: tuple[Method, ...] = (CONSTRAINED, PLAIN)
+            for method in methods:
                 plan = Plan(
                     benchmark=benchmark,
                     kit=kit,
                     initial=initial_harness(benchmark),
                     method=method,
-                    settings=Settings(rounds=3, epsilon=benchmark.defaults.epsilon, eta=benchmark.defaults.eta),
+                    options=settle_options(method.name, method.Options, {"rounds": 3}, benchmark.defaults),
                     proposer=MiningProposer(),
                     challenger=MiningChallenger(),
                     rollouts={**benchmark.defaults.rollouts, "cert": 1},
                     seed=case["seed"],
                     edit_space=EDIT_SPACES[case["space"]],
                 )
-                rows.append({**case, "method": method, **await _run(plan, store, model, sandbox)})
+                rows.append({**case, "method": method.name, **await _run(plan, store, model, sandbox)})
     return rows
 
 
 async def _run(plan: Plan, store: Store, model: ChatModel, sandbox: Sandbox) -> dict[str, Any]:
-    store.create_run(plan.method, plan.describe(model.fingerprint))
-    run = Run(plan, run=plan.method, store=store, model=model, sandbox=sandbox, tell=_silent)
+    name = plan.method.name
+    store.create_run(name, plan.describe(model.fingerprint))
+    run = Run(plan, run=name, store=store, model=model, sandbox=sandbox, tell=ignore)
     evolved = await run.evolve()
     certified = await run.certify(evolved)
-    store.set_run_status(plan.method, "finished")
+    store.set_run_status(name, "finished")
     edits = evolved.final.record.get("edits", [])
     planted = _planted_cues(plan.benchmark, plan.kit)
     return {
         "hash": evolved.final.harness.hash,
-        "final": str(store.workspace.run_folder(plan.method) / "final"),
+        "final": str(store.workspace.run_folder(name) / "final"),
         "initial": not edits,
         "edits": [edit["name"] for edit in edits],
         "cue": any(edit["observable"] in planted for edit in edits),
@@ -206,6 +209,6 @@ async def _audit(case: Case) -> dict[str, Any]:
     async with connect(ModelConfig(name="sim:reader")) as model, Sandbox() as sandbox:
         with Store.open(Workspace(folder), write=True) as store:
             store.create_run("audit", plan.describe(model.fingerprint))
-            audited = await audit_harness(plan, run="audit", store=store, model=model, sandbox=sandbox, tell=_silent)
+            audited = await audit_harness(plan, run="audit", store=store, model=model, sandbox=sandbox, tell=ignore)
             store.set_run_status("audit", "finished")
     return {"harness": case["hash"], "run": "audit", "simulated": True, **audited.to_json()}

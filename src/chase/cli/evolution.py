@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from chase.cli.agents import Models, make_challenger, make_proposer
 from chase.cli.budget import BUDGET, begin, given_price, make_meter, paused
 from chase.cli.evolve import DEFAULTS
@@ -33,9 +35,9 @@ from chase.cli.run_folder import (
 )
 from chase.cli.settings import (
     boolean,
-    decimal,
     integer,
     locate,
+    option_pairs,
     require,
     resolve,
     role_sizes,
@@ -44,7 +46,7 @@ from chase.cli.settings import (
     split_sizes,
     text,
 )
-from chase.core.agents import EDIT_SPACES
+from chase.core.agents import EDIT_SPACES, Agent
 from chase.core.errors import BudgetExhausted, IntegrityError, UserError, choose
 from chase.core.interfaces import Benchmark
 from chase.core.values import Json, Usage
@@ -56,11 +58,13 @@ from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness
 from chase.methods.accounting import accounts, stages
 from chase.methods.certification import Certified
-from chase.methods.chase import Settings
+from chase.methods.contract import Method
 from chase.methods.evolution import Evolved
 from chase.methods.forecast import forecast_evolution
 from chase.methods.journal import Journal
-from chase.methods.run import METHODS, Plan, Run, write_result
+from chase.methods.options import settle_options
+from chase.methods.registry import find_method
+from chase.methods.run import Plan, Run, write_result
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
 from chase.protocol.kit import ProtocolKit
@@ -71,10 +75,13 @@ from chase.store.workspace import Workspace
 KEPT = frozenset({"concurrency", "patience", *BUDGET})
 FREE = frozenset({"no_certify", "preset", *KEPT})
 """Settings that do not decide a run's result: a resumed run may have others. Those of `KEPT` are else its own."""
-CHALLENGED = (
-    "epsilon", "eta", "proposals", "no_reduce", "no_diff", "challenger", "challenger_model", "challenger_command",
-)  # fmt: skip
-"""Settings that mean nothing to a method without constraints."""
+OPTION_FLAGS = ("rounds", "epsilon", "eta", "proposals", "no_reduce")
+"""Settings that are options of a method: of its field of that name, or of the one that `no_` denies."""
+AGENT_FLAGS: Mapping[Agent, tuple[str, ...]] = {
+    "proposer": ("proposer", "proposer_model", "command", "prior", "edit_space"),
+    "challenger": ("no_diff", "challenger", "challenger_model", "challenger_command"),
+}
+"""Settings that mean nothing to a method that does not ask the agent."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -199,10 +206,8 @@ def _prepare(flags: Mapping[str, Any], file: Mapping[str, Any], built: Prepared 
     """
     settings = resolve(with_preset(file, EVOLVE, flags.get("preset")), flags, DEFAULTS)
     require(settings, "model")
-    method = choose("method", text(settings, "method"), METHODS)
-    if method != "chase" and (idle := [name for name in CHALLENGED if flags.get(name) is not None]):
-        flagged = ", ".join(f"--{name.replace('_', '-')}" for name in idle)
-        raise UserError(f"method={method} has no constraints: leave {flagged} out.")
+    method = find_method(text(settings, "method"))
+    _refuse_idle(method, flags)
     for name in ("no_reduce", "no_diff", "no_certify"):
         boolean(settings, name)
     # What can be refused at once is, before a benchmark is built.
@@ -218,27 +223,19 @@ def _prepare(flags: Mapping[str, Any], file: Mapping[str, Any], built: Prepared 
     whole = open_benchmark(text(settings, "benchmark")) if built is None else built.benchmark
     settings["split_sizes"] = split_sizes(settings["split_sizes"], role_sizes(whole)) or None
     benchmark = whole.fewer(settings["split_sizes"] or {})
-    for name in ("rounds", "epsilon", "eta"):
-        settings[name] = getattr(benchmark.defaults, name) if settings[name] is None else settings[name]
-    settings |= {name: decimal(settings, name) for name in ("epsilon", "eta")}
+    options = _options(method, settings, benchmark)
     settings["rollouts"] = rollout_counts(settings["rollouts"], benchmark.defaults.rollouts)
     plan = Plan(
         benchmark=benchmark,
         kit=ProtocolKit(benchmark) if built is None else built.plan.kit,
         initial=_initial(settings, benchmark),
-        method=method,  # type: ignore[arg-type]
-        settings=Settings(
-            rounds=integer(settings, "rounds", low=1, high=20),
-            epsilon=settings["epsilon"],
-            eta=settings["eta"],
-            reduce=not settings["no_reduce"],
-        ),
+        method=method,
+        options=options,
         proposer=proposer,
         challenger=challenger,
         rollouts=settings["rollouts"],
         seed=integer(settings, "seed", low=0, high=2**31 - 1),
         edit_space=edit_space,
-        proposals=integer(settings, "proposals", low=1, high=64),
     )
     plan.check()
     return Prepared(
@@ -250,6 +247,32 @@ def _prepare(flags: Mapping[str, Any], file: Mapping[str, Any], built: Prepared 
         certify=not settings["no_certify"],
         concurrency=integer(settings, "concurrency", low=1, high=4096),
     )
+
+
+def _refuse_idle(method: Method, flags: Mapping[str, Any]) -> None:
+    """Refuse flags that mean nothing to a method: no options of it, or of an agent that it does not ask."""
+    idle = [name for name in OPTION_FLAGS if name.removeprefix("no_") not in method.Options.model_fields]
+    idle += [name for agent, names in AGENT_FLAGS.items() if agent not in method.agents for name in names]
+    if flagged := [f"--{name.replace('_', '-')}" for name in idle if flags.get(name) is not None]:
+        raise UserError(f"method={method.name} has no use for this: leave {', '.join(flagged)} out.")
+
+
+def _options(method: Method, settings: dict[str, Any], benchmark: Benchmark[Any]) -> BaseModel:
+    """The method's options from the settings, which then say them in full."""
+    flags = {name.removeprefix("no_"): name for name in OPTION_FLAGS}
+    fields = method.Options.model_fields.keys()
+    given = {
+        field: settings[name] if field == name else False if settings[name] else None
+        for field, name in flags.items()
+        if field in fields
+    }
+    given |= option_pairs(settings["options"])
+    made = settle_options(method.name, method.Options, given, benchmark.defaults)
+    settled = made.model_dump(mode="json")
+    settings |= {name: settled.get(field) for field, name in flags.items() if not name.startswith("no_")}
+    settings["no_reduce"] = not settled.get("reduce", True)
+    settings["options"] = {name: settled[name] for name in settled.keys() - flags.keys()} or None
+    return made
 
 
 def _initial(settings: Mapping[str, Any], benchmark: Benchmark[Any]) -> Harness:
@@ -316,7 +339,7 @@ async def _through(
             journal.write(f"{INITIAL}/{name}", content)
         write_settings(journal, prepared.settings, prepared.models.tables())  # last: whoever finds it finds all
     progress = RolloutProgress(run, brief=True)
-    narrator = Narrator(progress, rounds=plan.settings.rounds, epsilon=plan.settings.epsilon)
+    narrator = Narrator(progress)
     narrator.say(f"run {run} (after an interruption: {how})")
     certified: Certified | None = None
     try:
@@ -340,7 +363,7 @@ async def _through(
         **_counted(store, run),
         "wall_seconds": before["wall_seconds"] + time.monotonic() - started,
         "rollout_seconds": before["rollout_seconds"] + work.rollout_seconds,
-        "warnings": _warnings(prepared, sorted({m for u in store.used(run) for m in u.rollout.served_models})),
+        "warnings": _warnings(prepared, evolved, sorted({m for u in store.used(run) for m in u.rollout.served_models})),
     }
 
 
@@ -381,12 +404,9 @@ def _counted(store: Store, run: str) -> dict[str, Any]:
     }
 
 
-def _warnings(prepared: Prepared, served: Sequence[str]) -> list[str]:
-    plan = prepared.plan
+def _warnings(prepared: Prepared, evolved: Evolved, served: Sequence[str]) -> list[str]:
     warnings = [f"the provider served more than one model: {', '.join(served)}"] if len(served) > 1 else []
-    sets = sum(role.startswith("conf") for role in plan.benchmark.roles)
-    if plan.method == "chase" and plan.settings.rounds > sets:
-        warnings.append(f"{plan.settings.rounds} rounds use {sets} confirmation sets in turn: some more than once")
+    warnings += evolved.warnings
     if prepared.model.provider == "sim":
         warnings.append("simulated reader: these scores are of an embedded simulator, not of a language model")
     return warnings

@@ -37,26 +37,28 @@ from chase.cli.options import (
     flags_of,
 )
 from chase.cli.settings import load_config
+from chase.methods.registry import BUILT_IN, DEFAULT_METHOD
 
 DEFAULTS: dict[str, Any] = {
     "benchmark": "syn-ledger",
     "model": None,
-    "method": "chase",
+    "method": DEFAULT_METHOD,
     "harness": None,
     "rounds": None,
     "epsilon": None,
     "eta": None,
     "prior": "even",
     "edit_space": "all",
-    "proposals": 8,
+    "proposals": None,
     "rollouts": None,
     "proposer": None,
     "proposer_model": None,
     "command": None,
     "no_certify": False,
+    "options": None,
     **SHARED_DEFAULTS,
 }
-"""None: the benchmark's own."""
+"""None: the benchmark's own, or the method's."""
 
 
 def evolve(
@@ -64,7 +66,11 @@ def evolve(
     benchmark: BenchmarkName = None,
     model: ModelName = None,
     method: Annotated[
-        str | None, typer.Option("--method", help="chase (default), or meta-harness: the same without constraints.")
+        str | None,
+        typer.Option("--method", help=f"{', '.join(BUILT_IN)}, or one that is installed; default: {DEFAULT_METHOD}."),
+    ] = None,
+    options: Annotated[
+        list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="An option of the method; repeatable.")
     ] = None,
     harness: Annotated[
         Path | None, typer.Option("--harness", metavar="DIR", help="The initial harness; default: H_0.")

@@ -11,8 +11,9 @@ from rich.table import Table
 from chase.cli.agents import Models
 from chase.cli.output import emit_json, emit_table, printable
 from chase.cli.tokens import millions
+from chase.core.agents import Agent
 from chase.methods.audit import AuditPlan
-from chase.methods.forecast import Agent, Forecast, Price, Rates, describe, typical_rollout
+from chase.methods.forecast import Forecast, Price, Rates, describe, typical_rollout
 from chase.methods.run import Plan
 from chase.models.chat import ChatModel
 from chase.store.store import Store
@@ -47,7 +48,7 @@ def show_forecast(
     )
     payload = {
         "command": "evolve" if isinstance(plan, Plan) else "audit",
-        "method": plan.method if isinstance(plan, Plan) else None,
+        "method": plan.method.name if isinstance(plan, Plan) else None,
         "benchmark": benchmark.name,
         "model": model.config.name,
         **describe(forecast, rates),

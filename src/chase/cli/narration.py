@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import singledispatch, singledispatchmethod
 from pathlib import Path
 from typing import Any
 
@@ -11,48 +12,56 @@ import typer
 from chase.cli.output import printable
 from chase.cli.progress import RolloutProgress
 from chase.cli.tokens import token_lines
-from chase.core.values import Json
+from chase.core.events import (
+    AgentReplied,
+    AgentWaiting,
+    Archived,
+    Challenged,
+    ChallengeSkipped,
+    Confirmed,
+    DraftsReceived,
+    Event,
+    FinalSelected,
+    PoolEntry,
+    RoundStarted,
+    Selected,
+)
 from chase.harness.diff import Change, HarnessDiff, render_diff
 
 RELEASED, NEUTRAL = "released", "neutral"
+SYMBOLS = {"rounds": "T", "epsilon": "ε", "eta": "η"}
+"""How the paper writes what several methods have as options."""
 
 
 AGENTS = {"propose": "Proposer", "challenge": "Challenger"}
 
 
-def agent_words(details: Mapping[str, Any]) -> Iterator[str]:
-    """One reply of an agent's model."""
-    calls = ", ".join(name[:40] for name in details["calls"][:4]) or "text only"
-    tokens = f"{details['input_tokens']:,} + {details['output_tokens']:,} tokens"
-    yield f"  {AGENTS[details['purpose']]} ({details['model']}), request {details['request']}: {calls}; {tokens}"
+@singledispatch
+def agent_lines(event: Event) -> Iterator[str]:
+    """An agent at work in words; of other events nothing."""
+    yield from ()
 
 
-def waiting_words(details: Mapping[str, Any]) -> Iterator[str]:
-    """An agent that has been at work for a while."""
-    yield f"  {AGENTS[details['purpose']]}: {details['what']}, {details['seconds']} s"
+@agent_lines.register
+def _(event: AgentReplied) -> Iterator[str]:
+    calls = ", ".join(name[:40] for name in event.calls[:4]) or "text only"
+    tokens = f"{event.input_tokens:,} + {event.output_tokens:,} tokens"
+    yield f"  {AGENTS[event.purpose]} ({event.model}), request {event.request}: {calls}; {tokens}"
+
+
+@agent_lines.register
+def _(event: AgentWaiting) -> Iterator[str]:
+    yield f"  {AGENTS[event.purpose]}: {event.what}, {event.seconds} s"
 
 
 class Narrator:
     """Hears of a run as it goes on and says it on stderr."""
 
-    def __init__(self, progress: RolloutProgress, *, rounds: int, epsilon: str) -> None:
+    def __init__(self, progress: RolloutProgress) -> None:
         self._progress = progress
-        self._rounds = rounds
-        self._epsilon = epsilon
-        self._words: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
-            "round": self._round,
-            "agent": agent_words,
-            "waiting": waiting_words,
-            "selection": self._selection,
-            "drafts": self._drafts,
-            "challenger": self._challenger,
-            "confirmation": self._confirmation,
-            "archived": self._archived,
-            "final": self._final,
-        }
 
-    def __call__(self, kind: str, details: Mapping[str, Json]) -> None:
-        for line in self._words[kind](details):
+    def __call__(self, event: Event) -> None:
+        for line in self._lines(event):
             self.say(line)
 
     def say(self, line: str) -> None:
@@ -63,61 +72,68 @@ class Narrator:
         self._progress.label = "certification"
         self.say(f"certification: everything is fixed and recorded; the {tasks} sealed tasks are opened")
 
-    def _round(self, details: Mapping[str, Any]) -> Iterator[str]:
-        self._progress.label = f"round {details['round']}"
-        yield (
-            f"round {details['round']} of {self._rounds}: from {details['current']}, "
-            f"archive: {', '.join(details['archive'])}"
-        )
+    @singledispatchmethod
+    def _lines(self, event: Event) -> Iterator[str]:
+        return agent_lines(event)
 
-    def _selection(self, details: Mapping[str, Any]) -> Iterator[str]:
-        yield from _pool(details, self._epsilon)
-        for refusal in details.get("refused", ()):
+    @_lines.register
+    def _(self, event: RoundStarted) -> Iterator[str]:
+        self._progress.label = f"round {event.round}"
+        of = "" if event.rounds is None else f" of {event.rounds}"
+        yield f"round {event.round}{of}: from {event.current}, archive: {', '.join(event.archive)}"
+
+    @_lines.register
+    def _(self, event: Selected) -> Iterator[str]:
+        yield from _pool(event.pool, event.selected)
+        for refusal in event.refused:
             yield f"    refused {refusal}"
 
-    def _final(self, details: Mapping[str, Any]) -> Iterator[str]:
+    @_lines.register
+    def _(self, event: FinalSelected) -> Iterator[str]:
         self._progress.label = "final selection"
         yield "final selection among the rounds' harnesses"
-        yield from _pool(details, self._epsilon)
+        yield from _pool(event.pool, event.selected)
 
-    def _drafts(self, details: Mapping[str, Any]) -> Iterator[str]:
-        yield f"  Challenger: {details['count']} transformations to be screened"
+    @_lines.register
+    def _(self, event: DraftsReceived) -> Iterator[str]:
+        yield f"  Challenger: {event.count} transformations to be screened"
 
-    def _challenger(self, details: Mapping[str, Any]) -> Iterator[str]:
-        if "skipped" in details:
-            yield f"  Challenger skipped: {details['skipped']}"
-            return
-        for proposal in details["proposals"]:
+    @_lines.register
+    def _(self, event: ChallengeSkipped) -> Iterator[str]:
+        yield f"  Challenger skipped: {event.reason}"
+
+    @_lines.register
+    def _(self, event: Challenged) -> Iterator[str]:
+        for proposal in event.proposals:
             yield f"    {_screened(proposal)}"
-        once = {found["hash"]: found for found in details["evaluated"]}  # a part may have been evaluated already
+        once = {found["hash"]: found for found in event.evaluated}  # a part may have been evaluated already
         for found in once.values():
             yield f"  on disc: {found['what']}: gain destruction {_points(found['destruction'])}"
-        frozen = details["frozen"]
+        frozen = event.frozen
         yield f"  frozen: {frozen['what']}" if frozen else "  nothing frozen: no transformation passed the screens"
 
-    def _confirmation(self, details: Mapping[str, Any]) -> Iterator[str]:
-        if not details["valid"]:
-            verdict = f"not confirmed, failed checks: {', '.join(details['failed'])}"
-        else:
-            verdict = "confirmed" if details["confirmed"] else "not confirmed"
-        eta = 100 * float(details["eta"])
-        yield (
-            f"  on {details['role']}: gain destruction {_points(details['destruction'])} against η = {eta:g}: {verdict}"
-        )
+    @_lines.register
+    def _(self, event: Confirmed) -> Iterator[str]:
+        verdict = "confirmed" if event.confirmed else "not confirmed"
+        if event.failed:
+            verdict += f", failed checks: {', '.join(event.failed)}"
+        eta = 100 * float(event.eta)
+        yield f"  on {event.role}: gain destruction {_points(event.destruction)} against η = {eta:g}: {verdict}"
 
-    def _archived(self, details: Mapping[str, Any]) -> Iterator[str]:
-        yield f"  archived as {details['name']}: {details['what']}"
+    @_lines.register
+    def _(self, event: Archived) -> Iterator[str]:
+        yield f"  archived as {event.name}: {event.what}"
 
 
-def _pool(selection: Mapping[str, Any], epsilon: str) -> Iterator[str]:
+def _pool(pool: Sequence[PoolEntry], selected: str) -> Iterator[str]:
     """Each harness with its released score and the constraints it breaks; the selected one is marked."""
-    width = max(len(row["harness"]) for row in selection["pool"])
-    for row in selection["pool"]:
-        broken = [f"{name} by {100 * (row['destruction'][name] - float(epsilon)):.1f}" for name in row["violates"]]
-        mark = "*" if row["harness"] == selection["selected"] else " "
-        line = f"  {mark} {row['harness']:<{width}}  {100 * row['released']:5.1f} %"
-        if row["destruction"]:
-            each = ", ".join(f"{name} {100 * value:+.1f}" for name, value in row["destruction"].items())
+    width = max(len(entry.harness) for entry in pool)
+    for entry in pool:
+        broken = [name if by is None else f"{name} by {100 * by:.1f}" for name, by in entry.violates.items()]
+        mark = "*" if entry.harness == selected else " "
+        line = f"  {mark} {entry.harness:<{width}}  {100 * entry.released:5.1f} %"
+        if entry.destruction:
+            each = ", ".join(f"{name} {100 * value:+.1f}" for name, value in entry.destruction.items())
             line += f"  gain destruction {each}"
         yield line + (f"  violates {', '.join(broken)}" if broken else "")
 
@@ -136,12 +152,11 @@ def _points(estimate: Mapping[str, Any]) -> str:
 def print_evolution(payload: Mapping[str, Any], folder: Path) -> None:
     """What came out, on stdout."""
     config, final = payload["config"], payload["final"]
-    settings = f"T = {config['rounds']}"
-    if config["method"] == "chase":
-        settings += f", ε = {config['epsilon']}, η = {config['eta']}"
+    settings = [f"seed {config['seed']}"]
+    settings += [f"{symbol} = {config[name]}" for name, symbol in SYMBOLS.items() if name in config]
     _echo(
         f"run {payload['run']}: {config['method']} on {config['benchmark']}, model {config['model']}, "
-        f"seed {config['seed']}, {settings}"
+        f"{', '.join(settings)}"
     )
     _print_final(final, config["initial"])
     _print_archive(payload["archive"])

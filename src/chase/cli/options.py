@@ -88,4 +88,11 @@ SHARED_DEFAULTS: Mapping[str, Any] = {
 def flags_of(context: typer.Context, names: Iterable[str]) -> dict[str, Any]:
     """What the flags of a command say, by the name of the setting; None where one was not given."""
     given = {name: context.params[name] for name in names}
-    return {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
+    return {name: _plain(value) for name, value in given.items()}
+
+
+def _plain(value: Any) -> Any:
+    """A flag that may be given more than once and was not is an empty list there."""
+    if isinstance(value, list | tuple):
+        return list(value) or None
+    return str(value) if isinstance(value, Path) else value

@@ -7,7 +7,6 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +54,8 @@ def resolve(config: Mapping[str, Any], flags: Mapping[str, Any], defaults: Mappi
         given, below = flags.get(name), config.get(name, default)
         if name in BY_ROLE and given is not None and isinstance(below, Mapping):
             given = {**below, **dict(_pairs(given, name))}
+        if name == "options":
+            given = {**option_pairs(below), **option_pairs(given)} or None
         resolved[name] = given if given is not None else below
     return resolved
 
@@ -123,15 +124,6 @@ def seconds(settings: Mapping[str, Any], name: str) -> float:
     return float(value)
 
 
-def decimal(settings: Mapping[str, Any], name: str) -> str:
-    """An exact decimal from 0 to 1 as text, in its shortest form, wherever it came from."""
-    value = settings[name]
-    given = str(value) if isinstance(value, int | float) else value
-    if not isinstance(given, str) or not re.fullmatch(r"(0?\.[0-9]{1,12})|(0|1)(\.0{1,12})?", given):
-        raise UserError(f"{name}={value} must be a decimal number from 0 to 1, such as 0.05.")
-    return format(Decimal(given).normalize(), "f")
-
-
 def boolean(settings: Mapping[str, Any], name: str) -> bool:
     """A setting that is true or false, wherever it came from."""
     value = settings[name]
@@ -182,6 +174,23 @@ def _pairs(value: Any, name: str = "rollouts") -> list[tuple[str, Any]]:
     if not parts or any(not equals for _, equals, _ in parts):
         raise UserError(f"{name}={value} must be counts by role, such as evo=2,disc=2,conf=5,cert=3.")
     return [(role.strip(), int(count) if re.fullmatch(r" *[0-9]{1,9} *", count) else count) for role, _, count in parts]
+
+
+def option_pairs(value: Any) -> dict[str, Any]:
+    """A method's options, from `KEY=VALUE` texts or an `[options]` table. A value is read as TOML, else as text."""
+    if value is None or isinstance(value, Mapping):
+        return dict(value or {})
+    parts = [part.partition("=") for part in value]
+    if wrong := [key for key, equals, _ in parts if not equals or not key.strip()]:
+        raise UserError(f"--option {wrong[0]} must be KEY=VALUE, such as rounds=3.")
+    return {key.strip(): _toml_value(given.strip()) for key, _, given in parts}
+
+
+def _toml_value(given: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {given}")["value"]
+    except tomllib.TOMLDecodeError:
+        return given
 
 
 def text(settings: Mapping[str, Any], name: str) -> str:

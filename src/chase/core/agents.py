@@ -12,6 +12,9 @@ from chase.core.values import AnswerForm, HarnessBounds, Json, Placeholder
 if TYPE_CHECKING:
     from chase.core.interfaces import Observable
 
+Agent = Literal["proposer", "challenger"]
+"""Whom a method may ask."""
+
 CandidateTrack = Literal["structural", "guidance", "integrated"]
 CANDIDATE_TRACKS: tuple[CandidateTrack, ...] = ("structural", "guidance", "integrated")
 """In the order in which ties are decided."""
@@ -123,7 +126,8 @@ class ProposerContext:
     initial: str
     benchmark: str
     """The base name that a harness must name."""
-    epsilon: str
+    epsilon: str | None
+    """The tolerance of the archive's constraints (CHASE); None: there are none."""
     edit_space: EditSpace
     observables: Mapping[str, Observable]
     """By name: pure functions with their descriptions."""
@@ -133,9 +137,11 @@ class ProposerContext:
     answer_form: AnswerForm
     limits: Mapping[str, int]
     """Calls by group of tools, and in all under 'total'."""
-    constrained: bool
-    """Whether the archive's constraints apply (CHASE)."""
     seed: int
+
+    @property
+    def constrained(self) -> bool:
+        return self.epsilon is not None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -37,6 +37,8 @@ class ResultItem:
     shown: Shown
     line: str | None = None
     """How it reads in a result made of lines; None: as the JSON object of its fields."""
+    opens: Mapping[str, Json] | None = field(default=None, hash=False)
+    """Of a hit: the arguments of the call that opens the document where it was found; None: at its beginning."""
 
     @property
     def text(self) -> str:
@@ -59,7 +61,7 @@ class ToolResult:
     items: tuple[ResultItem, ...] = ()
     ok: bool = True
     coverage: int | None = None
-    """Of a search: how many documents match the whole query."""
+    """Of a search: how many results, shown or not, match the whole query. They come first."""
     reads_on: Mapping[str, Json] | None = None
     """Of an opening: the arguments of the call that reads on; None where there is nothing more."""
     layout: JsonLayout | None = None

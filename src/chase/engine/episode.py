@@ -156,7 +156,7 @@ class Episode:
             done.append(self._done(tool, arguments, whole))
         if (opener := self._open_tool) is not None:
             for item in merged[: policy.tools.open_first]:
-                arguments = {opener.document: item.shown.id}
+                arguments = item.opens or {opener.document: item.shown.id}
                 done.append(self._done(opener.tool, arguments, await self._open(opener, arguments, by="harness")))
         return _as_messages(done)
 
@@ -188,9 +188,10 @@ class Episode:
         else:
             result = self._run(tool, arguments, by="model")
         text = result.text
-        addition = await self.hook("after_tool", tool, text)
-        added = isinstance(addition, str) and addition
-        return self._given(tool, f"{text}\n{addition}" if added else text)
+        if self.hooks.defines("after_tool"):
+            addition = await self.hook("after_tool", tool, text, items=[self._hit(item) for item in result.items])
+            text = f"{text}\n{addition}" if isinstance(addition, str) and addition else text
+        return self._given(tool, text)
 
     def _given(self, tool: str, text: str) -> str:
         """What the model gets of a result. The trace has it where it is not the result as it came."""

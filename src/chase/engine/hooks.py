@@ -42,6 +42,9 @@ class Hit(TypedDict):
     fields: dict[str, Any]
     text: str
 
+class ToolState(State):
+    items: list[Hit]
+
 class Plan(TypedDict, total=False):
     queries: list[str]
     note: str
@@ -50,6 +53,7 @@ class Plan(TypedDict, total=False):
 _ACCEPTED = {
     "Task": ("Task", "dict[str, Any]"),
     "State": ("State", "dict[str, Any]"),
+    "ToolState": ("ToolState", "dict[str, Any]"),
     "list[Hit]": ("list[Any]",),
 }
 """What a parameter may be annotated with: a TypedDict and a plain dict do not accept each other."""
@@ -178,9 +182,10 @@ HOOKS: Mapping[str, Hook] = MappingProxyType(
             ),
             Hook(
                 name="after_tool",
-                parameters={"tool": "str", "result": "str", "state": "State"},
+                parameters={"tool": "str", "result": "str", "state": "ToolState"},
                 returns="str | None",
-                doc="Called after each tool call. Returns text to append to the tool's result, or None.",
+                doc="Called after each tool call, with its result as the model reads it and, in state['items'], item "
+                "by item. Returns text to append to the result, or None.",
                 check=_check_text_or_none,
             ),
             Hook(

@@ -36,8 +36,6 @@ class Variant:
     """Whether agents read of it in their history: archived ones yes, proposals under trial no."""
 
 
-PROPOSERS = "evo"
-"""The role whose tree the Proposer reads."""
 Means = Mapping[tuple[str, str], PerTask]
 """(harness, variant) → each task's mean score."""
 
@@ -79,20 +77,19 @@ class StoreArena:
         if (tree := self._trees.get(role)) is not None:
             for (harness, variant), cell in zip(pairs, cells, strict=True):
                 if variant.told and not tree.has_scores(harness.name, variant.name):
-                    self._write(tree, harness, variant, cell, told=role == PROPOSERS)
+                    self._write(tree, harness, variant, cell)
         return {(h.name, v.name): cell.means for (h, v), cell in zip(pairs, cells, strict=True)}
 
     def _chosen(self, role: str, size: int | None) -> dict[str, tuple[str, ...]]:
         return pooled({name: self._evaluator.tasks(name) for name in self._pools[role]}, role, size)
 
-    def _write(self, tree: HistoryWriter, harness: Named, variant: Variant, cell: Cell, *, told: bool) -> None:
-        """`told`: with what the harness's Proposer wrote about it, which speaks of its own tasks."""
+    def _write(self, tree: HistoryWriter, harness: Named, variant: Variant, cell: Cell) -> None:
         traces = {
             (task, index): self._evaluator.trace(digest)
             for task, digests in cell.rollouts.items()
             for index, digest in enumerate(digests)
         }
-        tree.add_harness(harness.name, harness.harness, harness.record if told else {})
+        tree.add_harness(harness.name, harness.harness, harness.record)
         tree.add_scores(harness.name, variant.name, cell.scores, cell.reasons, traces)
 
 
@@ -129,4 +126,5 @@ def standing(means: Means, harness: str, initial: str, variants: Sequence[Varian
         destruction={
             v.name: mean(gain_destruction(means, harness, initial, v.name)) for v in variants if v.name != RELEASED
         },
+        scores={v.name: mean(means[harness, v.name]) for v in variants},
     )

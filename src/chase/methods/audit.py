@@ -14,6 +14,7 @@ from chase.agents.history import RELEASED, HistoryWriter
 from chase.agents.records import attach_agents
 from chase.core.agents import Draft
 from chase.core.errors import UserError
+from chase.core.events import AuditConfirmationStarted, AuditSearched, AuditSearchStarted, Tell
 from chase.core.interfaces import Benchmark, Challenger
 from chase.core.keyed import key_bits
 from chase.core.values import Json
@@ -24,7 +25,6 @@ from chase.harness.spec import Harness
 from chase.methods.arena import Named, StoreArena, Variant, gain_destruction
 from chase.methods.counterfactuals import described, discover, estimated, proposed
 from chase.methods.desks import ChallengerDesk, archive_note
-from chase.methods.evolution import Tell
 from chase.methods.journal import Journal
 from chase.methods.verdict import Tested, Verdict, judge
 from chase.models.chat import ChatModel
@@ -145,8 +145,10 @@ class Audit:
         found: list[tuple[Screened, Estimate | None]] = []
         seen: set[str] = set()
         for t in range(1, self.settings.rounds + 1):
-            self.tell("round", {"round": t})
-            drafts = await self.desk.drafts(t, self.harness, self.initial, seen)
+            self.tell(AuditSearchStarted(round=t))
+            drafts = await self.desk.drafts(
+                t, self.harness, self.initial, proposals=self.settings.proposals, archived=seen
+            )
             discovery = await discover(
                 self.arena, self.kit, drafts, pair=pair, role=SEARCH, tasks=tasks, archived=frozenset(seen),
                 count=self.settings.evaluated, reduce=self.settings.reduce,
@@ -159,7 +161,7 @@ class Audit:
             for record in tried:
                 record["destruction"] = estimated(evaluated[record["hash"]]) if record["hash"] in evaluated else None
             self.tried += tried
-            self.tell("discovery", {"round": t, "tried": tried})
+            self.tell(AuditSearched(round=t, tried=tried))
             seen |= evaluated.keys()
             if discovery.frozen is not None and discovery.destruction is not None:
                 found.append((discovery.frozen, discovery.destruction))
@@ -175,7 +177,7 @@ class Audit:
 
     async def _confirm(self, found: Sequence[tuple[Screened, Estimate | None]], *, searched: bool) -> Audited:
         tasks = self.arena.tasks(CONFIRM)
-        self.tell("confirm", {"transformations": len(found), "tasks": len(tasks)})
+        self.tell(AuditConfirmationStarted(transformations=len(found), tasks=len(tasks)))
         valid = [(s, e) for s, e in found if self._holds(s, tasks)]
         names = [f"c{place}" for place in range(1, len(valid) + 1)]
         variants = [
@@ -295,7 +297,7 @@ async def audit_harness(
     )
     journal = Journal(store.workspace, run)
     attach_agents((plan.challenger,), store, Use(run=run, method="audit"), journal.folder, tell, model.meter)
-    tree = HistoryWriter(journal.folder / "history" / "challenger")
+    tree = HistoryWriter(journal.folder / "history" / "challenger", records=False)
     sizes = {} if plan.confirm_size is None else {CONFIRM: plan.confirm_size}
     audit = Audit(
         initial=Named(name="H0", harness=plan.baseline),
@@ -306,7 +308,6 @@ async def audit_harness(
             tree=tree,
             journal=journal,
             kit=plan.kit,
-            proposals=plan.settings.proposals,
             seed=plan.seed,
         ),
         kit=plan.kit,

@@ -1,146 +1,198 @@
 """CHASE: Algorithm 1 of "Bad Genius: Counterfactual-Guided Harness Evolution Beyond Task-Specific Shortcuts".
 
-`Chase.evolve` reads line by line like the algorithm. `D_conf,t` is the role `conf{t}`; where there are more rounds than
-confirmation sets they are used in turn, which the record says.
+`Chase.evolve` reads line by line like the algorithm; `propose_and_select` is its lines 3 to 8. `D_conf,t` is the role
+`conf{t}`; where there are more rounds than confirmation sets they are used in turn, which the record says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from math import comb
 
+from pydantic import Field
+
+from chase.core.agents import Agent
 from chase.core.errors import UserError
-from chase.core.values import Json
-from chase.methods.arena import Arena, Named, Variant
+from chase.core.events import Archived, Challenged, ChallengeSkipped, Confirmed, DraftsReceived
+from chase.methods.arena import Variant
+from chase.methods.bounds import Between, EvolutionBounds, ForecastRequest, Rollouts
+from chase.methods.contract import World, confirmation_roles
 from chase.methods.counterfactuals import (
+    EVALUATED,
     Confirmation,
     Discovery,
     confirm,
     described,
     discover,
     estimated,
+    most_parts,
     proposed,
 )
-from chase.methods.desks import ChallengerDesk, ProposerDesk, archive_note
-from chase.methods.evolution import Evolved, Round, Tell, choose, conclude, distinct
-from chase.protocol.archive import Archive, views_digest
-from chase.protocol.kit import ProtocolKit
+from chase.methods.desks import MOST_CANDIDATES, Assignment, archive_note
+from chase.methods.evolution import Evolved, Round, distinct
+from chase.methods.options import ExactDecimal, MethodOptions
+from chase.methods.rounds import EVO, EvolutionState, conclude, propose_and_select
+from chase.methods.selection import ArchiveGate, SelectionRule
+from chase.protocol.archive import views_digest
+
+DISC = "disc"
+"""The role on which counterfactuals are searched."""
+UNCHANGED = "H_t = H_0"
+"""Why there is nothing to challenge."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """`T`, `ε`, `η` and what goes beyond the paper."""
+class ChaseOptions(MethodOptions):
+    """`T`, `ε`, `η`, the Challenger's proposals and what goes beyond the paper."""
 
-    rounds: int
-    epsilon: str
-    eta: str
-    reduce: bool = True
-    """Whether a composition is reduced on `D_disc` before it is frozen. Not in the paper."""
+    rounds: int = Field(ge=1, le=20, description="Rounds, 1 to 20.")
+    epsilon: ExactDecimal = Field(description="Most gain destruction of a selected harness, from 0 to 1.")
+    eta: ExactDecimal = Field(description="Least gain destruction that confirms a counterfactual, from 0 to 1.")
+    proposals: int = Field(default=8, ge=1, le=64, description="Transformations that the Challenger writes a round.")
+    reduce: bool = Field(
+        default=True, description="Reduce a composition on disc before it is frozen; not in the paper."
+    )
 
 
-@dataclass(kw_only=True)
 class Chase:
-    """One run of the method. Holds the roles `evo`, `disc` and `conf1…`, through its arena alone."""
+    """Holds every role but the sealed ones, through its arena alone."""
 
-    initial: Named
-    arena: Arena
-    proposer: ProposerDesk
-    challenger: ChallengerDesk
-    kit: ProtocolKit
-    tasks: Callable[[str], Sequence[str]]
-    """The ids of a held role's tasks."""
-    confirmation_roles: Sequence[str]
-    archive: Archive
-    settings: Settings
-    tell: Tell
-    released: Variant
-    variants: list[Variant] = field(default_factory=list)
+    name = "chase"
+    summary = "selection under an archive of confirmed counterfactuals"
+    Options = ChaseOptions
+    agents: tuple[Agent, ...] = ("proposer", "challenger")
 
-    async def evolve(self) -> Evolved:
-        h0, self.variants = self.initial, [self.released]  # A_0 = {B_rel}
-        line: list[Named] = [h0]
-        rounds: list[Round] = []
-        for t in range(1, self.settings.rounds + 1):
-            current, record = line[-1], Round(round=t)
-            rounds.append(record)
-            self.tell("round", {"round": t, "current": current.name, "archive": [v.name for v in self.variants]})
-            await self.arena.means(distinct([h0, current]), self.variants, "evo")
-            candidates, refused = await self.proposer.candidates(t, current, h0)
-            pool = distinct([h0, current, *candidates])
-            means = await self.arena.means(pool, self.variants, "evo")
-            h_t, selection = choose(pool, means, self.variants, epsilon=self.settings.epsilon)
-            line.append(h_t)
-            self._note(record, "selection", {**selection, "refused": refused})
-            self.proposer.tree.add_round({"round": t, **selection, "refused": refused})
-            await self.arena.means(distinct([h_t, h0]), [self.released], "disc")
-            if h_t.harness.hash == h0.harness.hash:
-                self._note(record, "challenger", {"skipped": "H_t = H_0"})
-                continue
-            drafts = await self.challenger.drafts(t, h_t, h0, self.archive.hashes)
-            self.tell("drafts", {"round": t, "count": len(drafts)})
-            found = await discover(
-                self.arena, self.kit, drafts, pair=(h_t, h0), role="disc", tasks=self.tasks("disc"),
-                archived=self.archive.hashes, reduce=self.settings.reduce,
-            )  # fmt: skip
-            self._note(record, "challenger", _discovery_json(found))
-            if found.frozen is not None:
-                role = self.confirmation_roles[(t - 1) % len(self.confirmation_roles)]
-                confirmed = await confirm(
-                    self.arena, self.kit, found.frozen, pair=(h_t, h0), role=role, tasks=self.tasks(role),
-                    eta=self.settings.eta,
-                )  # fmt: skip
-                self._note(record, "confirmation", {"role": role, **_confirmation_json(confirmed, self.settings.eta)})
-                if confirmed.confirmed:
-                    self._archive(t, found, confirmed)
-        return await conclude(
-            self.arena,
-            line,
-            self.variants,
-            epsilon=self.settings.epsilon,
-            archive=self.archive,
-            rounds=rounds,
-            tell=self.tell,
+    def roles(self, roles: tuple[str, ...], sealed: Collection[str]) -> tuple[str, ...]:
+        held = tuple(role for role in roles if role not in sealed)
+        if missing := [role for role in (EVO, DISC, "conf1") if role not in held]:
+            raise UserError(f"{self.name} needs the task sets {EVO}, {DISC}, conf1, …: there is no {missing[0]}.")
+        return held
+
+    def reader(self, role: str) -> Agent | None:
+        readers: dict[str, Agent] = {EVO: "proposer", DISC: "challenger"}
+        return readers.get(role)
+
+    def forecast(self, request: ForecastRequest[ChaseOptions]) -> EvolutionBounds:
+        rounds = request.options.rounds
+        return EvolutionBounds(
+            rollouts=tuple(_rollouts(request)),
+            episodes={
+                "proposer": Between(least=rounds, most=rounds),
+                "challenger": Between(least=0, most=rounds),
+            },
+            archived=rounds,
         )
 
-    def _archive(self, t: int, found: Discovery, confirmed: Confirmation) -> None:
+    async def evolve(self, world: World[ChaseOptions]) -> Evolved:
+        options, arena, h0 = world.options, world.arena, world.initial
+        state = EvolutionState.begin(world, options.rounds)  # A_0 = {B_rel}
+        rule = SelectionRule(gates=(ArchiveGate(epsilon=options.epsilon),))
+        for t in range(1, options.rounds + 1):
+            record = state.open_round()
+            h_t = await propose_and_select(world, state, rule, Assignment(epsilon=options.epsilon))
+            await arena.means(distinct([h_t, h0]), [world.released], DISC)
+            if h_t.harness.hash == h0.harness.hash:
+                record["challenger"] = {"skipped": UNCHANGED}
+                world.tell(ChallengeSkipped(round=t, reason=UNCHANGED))
+                continue
+            archived = state.archive.hashes
+            drafts = await world.challenger.drafts(t, h_t, h0, proposals=options.proposals, archived=archived)
+            world.tell(DraftsReceived(round=t, count=len(drafts)))
+            found = await discover(
+                arena, world.kit, drafts, pair=(h_t, h0), role=DISC, tasks=world.tasks(DISC), archived=archived,
+                reduce=options.reduce,
+            )  # fmt: skip
+            _note_discovery(world, record, found)
+            if found.frozen is not None:
+                role = _confirmation_role(world.confirmation_roles, t)
+                confirmed = await confirm(
+                    arena, world.kit, found.frozen, pair=(h_t, h0), role=role, tasks=world.tasks(role), eta=options.eta
+                )
+                _note_confirmation(world, record, role, confirmed)
+                if confirmed.confirmed:
+                    self._archive(world, state, t, found, confirmed)
+        return await conclude(world, state, rule, _warnings(world))
+
+    def _archive(
+        self, world: World[ChaseOptions], state: EvolutionState, t: int, found: Discovery, confirmed: Confirmation
+    ) -> None:
         """`A_t = A_{t-1} ∪ {B_{b_t}}`."""
         if found.frozen is None or found.frozen.firewall is None or found.destruction is None:
             raise UserError("nothing was frozen")
         proposal = proposed(found.frozen)
-        self.archive = self.archive.with_entry(
+        state.archive = state.archive.with_entry(
             proposal,
             round=t,
-            views=views_digest(self.kit.lift(proposal), self.kit.subject),
+            views=views_digest(world.kit.lift(proposal), world.kit.subject),
             firewall=found.frozen.firewall,
             discovery=estimated(found.destruction),
             confirmation=estimated(confirmed.estimate),
         )
-        entry = self.archive.entries[-1]
-        self.variants.append(Variant(name=entry.name, transformation=proposal.transformation))
+        entry = state.archive.entries[-1]
+        state.variants.append(Variant(name=entry.name, transformation=proposal.transformation))
         note = archive_note(entry.model_dump(mode="json"), found.frozen.touched)
-        for tree in (self.proposer.tree, self.challenger.tree):
+        for tree in (world.proposer.tree, world.challenger.tree):
             tree.add_entry(entry.name, note)
-        self.tell("archived", {"round": t, "name": entry.name, "what": proposal.transformation.describe()})
-
-    def _note(self, record: dict[str, Json], kind: str, details: Mapping[str, Json]) -> None:
-        record[kind] = dict(details)
-        self.tell(kind, details)
+        world.tell(Archived(round=t, name=entry.name, what=proposal.transformation.describe()))
 
 
-def _discovery_json(found: Discovery) -> dict[str, Json]:
-    return {
-        "proposals": [described(screened) for screened in found.screened],
-        "evaluated": [{**described(s), "destruction": estimated(e)} for s, e in found.evaluated],
-        "frozen": None if found.frozen is None else described(found.frozen),
+def _confirmation_role(sets: tuple[str, ...], t: int) -> str:
+    return sets[(t - 1) % len(sets)]
+
+
+def _warnings(world: World[ChaseOptions]) -> tuple[str, ...]:
+    rounds, sets = world.options.rounds, len(world.confirmation_roles)
+    if rounds <= sets:
+        return ()
+    return (f"{rounds} rounds use {sets} confirmation sets in turn: some more than once",)
+
+
+def _rollouts(request: ForecastRequest[ChaseOptions]) -> Iterator[Rollouts]:
+    """At most: every round archives an entry, every candidate is new, and each composition is reduced part by part. At
+    least: no candidate is accepted and `H_t` stays `H_0`. In round t there are at most t variants, of which one is new.
+    """
+    rounds, sets = request.options.rounds, confirmation_roles(request.roles)
+    tried = 2 * (EVALUATED + (most_parts(request.operators) if request.options.reduce else 0))
+    for t in range(1, rounds + 1):
+        stage, first = f"round {t}", t == 1
+        known = 1 if first else 2  # H_0; later H_0 and H_{t-1} under the variant that is new
+        yield request.cells(stage, EVO, least=int(first), most=known + MOST_CANDIDATES * t)
+        yield request.cells(stage, DISC, least=int(first), most=first + 1 + tried)
+        again = t > len(sets)  # then the set has H_0 as released
+        yield request.cells(stage, _confirmation_role(sets, t), least=0, most=4 - again)
+    # Under the last entry every H_t is new; under entry s those of the rounds before s are.
+    yield request.cells("final selection", EVO, least=0, most=rounds + 1 + comb(rounds - 1, 2))
+
+
+def _note_discovery(world: World[ChaseOptions], record: Round, found: Discovery) -> None:
+    proposals = [described(screened) for screened in found.screened]
+    evaluated = [{**described(s), "destruction": estimated(e)} for s, e in found.evaluated]
+    frozen = None if found.frozen is None else described(found.frozen)
+    record["challenger"] = {
+        "proposals": proposals,
+        "evaluated": evaluated,
+        "frozen": frozen,
         "destruction": None if found.destruction is None else estimated(found.destruction),
     }
+    world.tell(Challenged(round=record["round"], proposals=proposals, evaluated=evaluated, frozen=frozen))
 
 
-def _confirmation_json(found: Confirmation, eta: str) -> dict[str, Json]:
-    return {
-        "destruction": estimated(found.estimate),
+def _note_confirmation(world: World[ChaseOptions], record: Round, role: str, found: Confirmation) -> None:
+    eta, destruction, failed = world.options.eta, estimated(found.estimate), found.firewall.failed
+    record["confirmation"] = {
+        "role": role,
+        "destruction": destruction,
         "eta": eta,
         "valid": found.firewall.valid,
-        "failed": list(found.firewall.failed),
+        "failed": list(failed),
         "confirmed": found.confirmed,
     }
+    world.tell(
+        Confirmed(
+            round=record["round"],
+            role=role,
+            destruction=destruction,
+            eta=eta,
+            failed=tuple(failed),
+            confirmed=found.confirmed,
+        )
+    )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from itertools import combinations
+from math import comb
 from typing import Any
 
 from chase.agents.history import RELEASED
@@ -19,6 +20,8 @@ from chase.protocol.screening import Screened, preselect, screen_draft, screen_d
 from chase.stats.destruction import reaches
 from chase.stats.estimates import Estimate, PerTask, estimate, mean
 
+EVALUATED = 2
+"""Proposals of a round that are evaluated."""
 KEEPS = Fraction(4, 5)
 """The share of `Δ̂` on `D_disc` that a reduced composition must keep."""
 MOST_REDUCED = 2
@@ -63,7 +66,7 @@ async def discover(
     role: str,
     tasks: Sequence[str],
     archived: frozenset[str],
-    count: int = 2,
+    count: int = EVALUATED,
     reduce: bool = True,
 ) -> Discovery:
     """Screen all drafts, evaluate at most `count` of them, and reduce the best to the operators that matter."""
@@ -92,6 +95,14 @@ async def discover(
         frozen=best,
         destruction=estimate(delta),
     )
+
+
+def most_parts(operators: int) -> int:
+    """Most parts that the reduction of a composition of so many operators evaluates."""
+    if operators <= MOST_REDUCED:
+        return operators if operators == MOST_REDUCED else 0
+    # Singles and the pairs with the best of them; where no single is valid, all pairs.
+    return max(operators + operators - 1, comb(operators, MOST_REDUCED))
 
 
 def _parts(

@@ -39,6 +39,14 @@ Check = Callable[[Harness, str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Assignment:
+    """What a method asks of its Proposer in a round."""
+
+    epsilon: str | None = None
+    """The tolerance of the archive's constraints; None: there are none."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ProposerDesk:
     """Asks the Proposer once a round."""
 
@@ -48,14 +56,14 @@ class ProposerDesk:
     check: Check
     benchmark: Benchmark[Any]
     """Host-side: agents get plain data made from it."""
-    epsilon: str
     edit_space: EditSpace
-    constrained: bool
     seed: int
     evaluated: dict[str, str] = field(default_factory=dict)
     """Hash → name of every candidate so far."""
 
-    async def candidates(self, round: int, current: Named, initial: Named) -> tuple[list[Named], list[str]]:
+    async def candidates(
+        self, round: int, current: Named, initial: Named, assignment: Assignment
+    ) -> tuple[list[Named], list[str]]:
         """The candidates that may be evaluated, in the order of ties, and why others may not."""
         with self.tree.read_only() as root:
             context = ProposerContext(
@@ -64,14 +72,13 @@ class ProposerDesk:
                 current=current.name,
                 initial=initial.name,
                 benchmark=self.benchmark.base,
-                epsilon=self.epsilon,
+                epsilon=assignment.epsilon,
                 edit_space=self.edit_space,
                 observables={observable.name: observable for observable in self.benchmark.observables},
                 placeholders=self.benchmark.placeholders,
                 bounds=self.benchmark.bounds,
                 answer_form=self.benchmark.answer_form,
                 limits={**self.benchmark.limits.group_calls, "total": self.benchmark.limits.total_calls},
-                constrained=self.constrained,
                 seed=key_bits("propose", self.seed) & 0x7FFFFFFF,
             )
             answers = await self.journal.candidates(round, lambda: self._ask(context, current, initial))
@@ -170,10 +177,11 @@ class ChallengerDesk:
     tree: HistoryWriter
     journal: Journal
     kit: ProtocolKit
-    proposals: int
     seed: int
 
-    async def drafts(self, round: int, current: Named, initial: Named, archived: Collection[str] = ()) -> list[Draft]:
+    async def drafts(
+        self, round: int, current: Named, initial: Named, *, proposals: int, archived: Collection[str] = ()
+    ) -> list[Draft]:
         """Everything that the Challenger answered; at most as many at a time as were asked for."""
         with self.tree.read_only() as root:
             context = ChallengerContext(
@@ -185,25 +193,27 @@ class ChallengerDesk:
                 observables={observable.name: observable for observable in self.kit.benchmark.observables},
                 operators=self.kit.operators(),
                 effects=self.kit.effects,
-                proposals=self.proposals,
+                proposals=proposals,
                 seed=key_bits("challenge", self.seed) & 0x7FFFFFFF,
             )
             return await self.journal.drafts(round, lambda: self._ask(context, archived))
 
     async def _ask(self, context: ChallengerContext, archived: Collection[str]) -> list[Draft]:
-        drafts, told_up_to = list(await self.challenger.challenge(deepcopy(context)))[: self.proposals], 0
+        drafts, told_up_to = list(await self.challenger.challenge(deepcopy(context)))[: context.proposals], 0
         for _ in range(FURTHER_TRIES):
             if not all(isinstance(draft, Draft) for draft in drafts):
                 break  # no plain data: the journal refuses it
-            refused = [refusal for refusal in self._refused(drafts, archived) if refusal.place >= told_up_to]
+            refused = [
+                refusal for refusal in self._refused(drafts, context.proposals, archived) if refusal.place >= told_up_to
+            ]
             more = await self.challenger.revise(deepcopy(context), refused) if refused else ()
             if not more:
                 break
             told_up_to = len(drafts)
-            drafts += list(more)[: self.proposals]
+            drafts += list(more)[: context.proposals]
         return drafts
 
-    def _refused(self, drafts: Sequence[Draft], archived: Collection[str]) -> list[Refusal]:
+    def _refused(self, drafts: Sequence[Draft], proposals: int, archived: Collection[str]) -> list[Refusal]:
         """What does not parse or repeats another, and how many are missing. Validity is not told: the firewall's."""
         refused: list[Refusal] = []
         seen: dict[str, str] = dict.fromkeys(archived, "an archived transformation")
@@ -218,10 +228,10 @@ class ChallengerDesk:
                 refused.append(Refusal(place=place, name=name, reason=str(error)[:LONGEST_REFUSAL]))
                 continue
             seen[found], good = name, good + 1
-        if refused and good < self.proposals:
-            reason = f"{good} of {self.proposals} distinct proposals can be used: write the others"
+        if refused and good < proposals:
+            reason = f"{good} of {proposals} distinct proposals can be used: write the others"
             refused.append(Refusal(place=len(drafts), name="the submission", reason=reason))
-        return refused if good < self.proposals else []
+        return refused if good < proposals else []
 
 
 def archive_note(entry: Mapping[str, Any], touched: Mapping[str, float]) -> dict[str, Json]:

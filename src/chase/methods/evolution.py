@@ -1,17 +1,16 @@
-"""What every method that evolves harnesses shares: what it ends with, and one round's choice."""
+"""What an evolution ends with, and the choice of one harness from a pool."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 
+from chase.core.events import PoolEntry
 from chase.core.values import Json
-from chase.methods.arena import Arena, Means, Named, Variant, standing
-from chase.methods.selection import Standing, select
+from chase.methods.arena import Means, Named, Variant, standing
+from chase.methods.selection import SelectionRule, Standing, select
 from chase.protocol.archive import Archive
 
-Tell = Callable[[str, Mapping[str, Json]], None]
-"""Hears what happens as it happens: the kind of event and its details."""
 Round = dict[str, Json]
 
 
@@ -29,6 +28,8 @@ class Evolved:
     rounds: tuple[Mapping[str, Json], ...]
     selection: Mapping[str, Json]
     """The final selection."""
+    warnings: tuple[str, ...] = ()
+    """What a reader of the result must know of how the method ran."""
 
 
 def distinct(harnesses: Sequence[Named]) -> list[Named]:
@@ -39,46 +40,31 @@ def distinct(harnesses: Sequence[Named]) -> list[Named]:
     return list(found.values())
 
 
-def choose(
-    pool: Sequence[Named], means: Means, variants: Sequence[Variant], *, epsilon: str | None
-) -> tuple[Named, dict[str, Json]]:
-    """The harness that selection takes from a pool that begins with `H_0`, and the table it was taken from."""
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A harness that was chosen, and the pool that it was chosen from."""
+
+    harness: Named
+    pool: tuple[PoolEntry, ...]
+
+    def to_json(self) -> dict[str, Json]:
+        pool = [{**asdict(entry), "violates": list(entry.violates)} for entry in self.pool]
+        return {"pool": pool, "selected": self.harness.name, "hash": self.harness.harness.hash}
+
+
+def choose(pool: Sequence[Named], means: Means, variants: Sequence[Variant], rule: SelectionRule) -> Choice:
+    """What selection takes from a pool that begins with `H_0`."""
     standings = [standing(means, named.name, pool[0].name, variants) for named in pool]
-    best = select(standings, epsilon)
+    best = select(standings, rule)
     chosen = next(named for named in pool if named.name == best.name)
-    table = [_json(s, epsilon) for s in standings]
-    return chosen, {"pool": table, "selected": chosen.name, "hash": chosen.harness.hash}
+    return Choice(harness=chosen, pool=tuple(_entry(s, rule) for s in standings))
 
 
-async def conclude(
-    arena: Arena,
-    line: Sequence[Named],
-    variants: Sequence[Variant],
-    *,
-    epsilon: str | None,
-    archive: Archive,
-    rounds: Sequence[Round],
-    tell: Tell,
-) -> Evolved:
-    """The final selection over `H_0 … H_T` under the whole archive."""
-    pool = distinct(line)
-    final, selection = choose(pool, await arena.means(pool, variants, "evo"), variants, epsilon=epsilon)
-    tell("final", selection)
-    return Evolved(
-        final=final,
-        harnesses=tuple(line),
-        archive=archive,
-        variants=tuple(variants),
-        rounds=tuple(rounds),
-        selection=selection,
+def _entry(found: Standing, rule: SelectionRule) -> PoolEntry:
+    return PoolEntry(
+        harness=found.name,
+        released=float(found.released),
+        gain=float(found.gain),
+        destruction={name: float(delta) for name, delta in found.destruction.items()},
+        violates={v.name: None if v.by is None else float(v.by) for v in rule.violations(found)},
     )
-
-
-def _json(found: Standing, epsilon: str | None) -> dict[str, Json]:
-    return {
-        "harness": found.name,
-        "released": float(found.released),
-        "gain": float(found.gain),
-        "destruction": {name: float(delta) for name, delta in found.destruction.items()},
-        "violates": list(found.violated(epsilon)),
-    }

@@ -1,59 +1,31 @@
 """What a run or an audit can take: rollouts by stage and role, at least and at most, then requests, tokens and cost.
 
-At most: every round archives an entry, every candidate is new, and each composition is reduced part by part. At
-least: no candidate is accepted and `H_t` stays `H_0`. A cell (harness, variant) that was evaluated before counts
-once. Rollouts that the store has from other runs are not taken off: a forecast is of a run in an empty store.
+What an evolution takes its method says. A cell (harness, variant) that was evaluated before counts once. Rollouts that
+the store has from other runs are not taken off: a forecast is of a run in an empty store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import comb
-from typing import Any, Literal
+from typing import Any
 
-from chase.core.agents import Bounded, EpisodeBounds
+from chase.core.agents import Agent, Bounded, EpisodeBounds
 from chase.core.interfaces import Benchmark
 from chase.core.values import Json, Limits, TypicalRollout
 from chase.methods.arena import pooled
 from chase.methods.audit import CONFIRM, SEARCH_ROLES, AuditPlan
-from chase.methods.counterfactuals import MOST_REDUCED
-from chase.methods.desks import MOST_CANDIDATES
+from chase.methods.bounds import Between, ForecastRequest, Rollouts
+from chase.methods.counterfactuals import most_parts
 from chase.methods.run import Plan
 from chase.protocol.proposal import MOST_OPERATORS
 from chase.store.reader import Reader
 
-PRESELECTED = 2
-"""Proposals evaluated in a round of CHASE."""
 REPLY_TOKENS = 4_096
 """In a bound: of a reply of a model whose settings have no max_tokens."""
 
-Agent = Literal["proposer", "challenger"]
 Price = Callable[[int, int, int], float | None]
 """USD for one request's input tokens, cached ones among them, and output tokens; None if unknown."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Between:
-    """A count that is known but for its bounds."""
-
-    least: float
-    most: float
-
-    def __add__(self, other: Between) -> Between:
-        return Between(least=self.least + other.least, most=self.most + other.most)
-
-    def __mul__(self, each: float) -> Between:
-        return Between(least=self.least * each, most=self.most * each)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rollouts:
-    """Rollouts of one stage ('round 1', 'final selection', 'certification', …) on one task set."""
-
-    stage: str
-    role: str
-    count: Between
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,42 +49,20 @@ class Forecast:
 
 def forecast_evolution(plan: Plan, *, certify: bool = True) -> Forecast:
     """The bounds of `chase evolve`."""
-    rounds = plan.settings.rounds
-    constrained = plan.method == "chase"
-    found = list(_constrained(plan) if constrained else _plain(plan))
+    benchmark = plan.benchmark
+    request = ForecastRequest(
+        options=plan.options,
+        roles={role: len(benchmark.tasks(role)) * plan.rollouts[role] for role in plan.roles},
+        operators=_operators(plan.challenger),
+    )
+    bounds = plan.method.forecast(request)
+    found = list(bounds.rollouts)
     if certify:
-        variants = 1 + (plan.benchmark.neutral is not None)
-        most = variants + (rounds if constrained else 0)
-        found.append(_cells(plan.benchmark, plan.rollouts, "certification", "cert", variants, 2 * most))
-    agents = [_episodes("proposer", plan.proposer, rounds, rounds)]
-    if constrained:
-        agents.append(_episodes("challenger", plan.challenger, 0, rounds))
-    return Forecast(rollouts=tuple(found), agents=tuple(agents), limits=plan.benchmark.limits)
-
-
-def _plain(plan: Plan) -> Iterator[Rollouts]:
-    """Meta-Harness: `H_0` once, then each round's candidates."""
-    for t in range(1, plan.settings.rounds + 1):
-        first = t == 1
-        yield _cells(plan.benchmark, plan.rollouts, f"round {t}", "evo", int(first), first + MOST_CANDIDATES)
-
-
-def _constrained(plan: Plan) -> Iterator[Rollouts]:
-    """Algorithm 1. In round t there are at most t variants, of which one is new."""
-    rounds, benchmark = plan.settings.rounds, plan.benchmark
-    confirmation = [role for role in benchmark.roles if role.startswith("conf")]
-    tried = 2 * (PRESELECTED + _parts(plan.challenger) if plan.settings.reduce else PRESELECTED)
-    for t in range(1, rounds + 1):
-        stage, first = f"round {t}", t == 1
-        known = 1 if first else 2  # H_0; later H_0 and H_{t-1} under the variant that is new
-        yield _cells(benchmark, plan.rollouts, stage, "evo", int(first), known + MOST_CANDIDATES * t)
-        yield _cells(benchmark, plan.rollouts, stage, "disc", int(first), first + 1 + tried)
-        role = confirmation[(t - 1) % len(confirmation)]
-        again = t > len(confirmation)  # then the set has H_0 as released
-        yield _cells(benchmark, plan.rollouts, stage, role, 0, 4 - again)
-    # Under the last entry every H_t is new; under entry s those of the rounds before s are.
-    late = rounds + 1 + comb(rounds - 1, 2)
-    yield _cells(benchmark, plan.rollouts, "final selection", "evo", 0, late)
+        variants = 1 + (benchmark.neutral is not None)
+        most = 2 * (variants + bounds.archived)
+        found.append(_cells(benchmark, plan.rollouts, "certification", "cert", variants, most))
+    agents = tuple(_episodes(agent, plan.agents[agent], bounds.episodes[agent]) for agent in plan.method.agents)
+    return Forecast(rollouts=tuple(found), agents=agents, limits=benchmark.limits)
 
 
 def forecast_audit(plan: AuditPlan) -> Forecast:
@@ -121,7 +71,8 @@ def forecast_audit(plan: AuditPlan) -> Forecast:
     searched = not plan.given
     found: list[Rollouts] = []
     if searched:
-        tried = settings.evaluated + (_parts(plan.challenger) if settings.reduce else 0)
+        parts = most_parts(_operators(plan.challenger)) if settings.reduce else 0
+        tried = settings.evaluated + parts
         for role in SEARCH_ROLES:
             found.append(_cells(benchmark, plan.rollouts, "search, as released", role, 2, 2))
             for t in range(1, settings.rounds + 1):
@@ -133,7 +84,7 @@ def forecast_audit(plan: AuditPlan) -> Forecast:
         each = len(tasks) * plan.rollouts[role]
         found.append(Rollouts(stage="confirmation", role=role, count=Between(least=2, most=most) * each))
     episodes = settings.rounds if searched else 0
-    agents = (_episodes("challenger", plan.challenger, episodes, episodes),)
+    agents = (_episodes("challenger", plan.challenger, Between(least=episodes, most=episodes)),)
     return Forecast(rollouts=tuple(found), agents=agents, limits=benchmark.limits)
 
 
@@ -144,19 +95,15 @@ def _cells(
     return Rollouts(stage=stage, role=role, count=Between(least=least, most=most) * each)
 
 
-def _parts(challenger: object) -> int:
-    """Most parts of a composition that a reduction evaluates: see `counterfactuals.discover`."""
+def _operators(challenger: object) -> int:
+    """Most operators in a draft."""
     bounds = challenger.bounds if isinstance(challenger, Bounded) else None
-    most = MOST_OPERATORS if bounds is None or bounds.operators is None else bounds.operators
-    if most <= MOST_REDUCED:
-        return most if most == MOST_REDUCED else 0
-    # Singles and the pairs with the best of them; where no single is valid, all pairs.
-    return max(most + most - 1, comb(most, MOST_REDUCED))
+    return MOST_OPERATORS if bounds is None or bounds.operators is None else bounds.operators
 
 
-def _episodes(agent: Agent, made: Any, least: int, most: int) -> Episodes:
+def _episodes(agent: Agent, made: Any, count: Between) -> Episodes:
     bounds = made.bounds if isinstance(made, Bounded) else None
-    return Episodes(agent=agent, name=made.name, count=Between(least=least, most=most), bounds=bounds)
+    return Episodes(agent=agent, name=made.name, count=count, bounds=bounds)
 
 
 def typical_rollout(store: Reader | None, benchmark: Benchmark[Any], fingerprint: str) -> TypicalRollout | None:

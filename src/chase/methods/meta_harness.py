@@ -2,44 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
 
-from chase.methods.arena import Arena, Named, Variant
-from chase.methods.desks import ProposerDesk
-from chase.methods.evolution import Evolved, Round, Tell, choose, conclude, distinct
-from chase.protocol.archive import Archive
+from pydantic import Field
+
+from chase.core.agents import Agent
+from chase.methods.bounds import Between, EvolutionBounds, ForecastRequest
+from chase.methods.contract import World
+from chase.methods.desks import MOST_CANDIDATES, Assignment
+from chase.methods.evolution import Evolved
+from chase.methods.options import MethodOptions
+from chase.methods.rounds import EVO, EvolutionState, conclude, propose_and_select
+from chase.methods.selection import SelectionRule
 
 
-@dataclass(kw_only=True)
+class MetaHarnessOptions(MethodOptions):
+    """`T`."""
+
+    rounds: int = Field(ge=1, le=20, description="Rounds, 1 to 20.")
+
+
 class MetaHarness:
-    """One run of the method."""
+    """The same Proposer as CHASE's, without an archive."""
 
-    initial: Named
-    arena: Arena
-    proposer: ProposerDesk
-    archive: Archive
-    rounds: int
-    tell: Tell
-    released: Variant
-    variants: list[Variant] = field(default_factory=list)
+    name = "meta-harness"
+    summary = "the plain optimiser: candidates selected by released score alone"
+    Options = MetaHarnessOptions
+    agents: tuple[Agent, ...] = ("proposer",)
 
-    async def evolve(self) -> Evolved:
-        h0, self.variants = self.initial, [self.released]
-        line: list[Named] = [h0]
-        rounds: list[Round] = []
-        for t in range(1, self.rounds + 1):
-            current = line[-1]
-            self.tell("round", {"round": t, "current": current.name, "archive": [self.released.name]})
-            await self.arena.means(distinct([h0, current]), self.variants, "evo")
-            candidates, refused = await self.proposer.candidates(t, current, h0)
-            pool = distinct([h0, current, *candidates])
-            means = await self.arena.means(pool, self.variants, "evo")
-            chosen, selection = choose(pool, means, self.variants, epsilon=None)
-            selection |= {"refused": refused}
-            self.proposer.tree.add_round({"round": t, **selection})
-            self.tell("selection", selection)
-            rounds.append({"round": t, "selection": selection})
-            line.append(chosen)
-        return await conclude(
-            self.arena, line, self.variants, epsilon=None, archive=self.archive, rounds=rounds, tell=self.tell
+    def roles(self, roles: tuple[str, ...], sealed: Collection[str]) -> tuple[str, ...]:
+        return (EVO,)
+
+    def reader(self, role: str) -> Agent | None:
+        return "proposer"
+
+    def forecast(self, request: ForecastRequest[MetaHarnessOptions]) -> EvolutionBounds:
+        """`H_0` once, then each round's candidates."""
+        rounds = request.options.rounds
+        return EvolutionBounds(
+            rollouts=tuple(
+                request.cells(f"round {t}", EVO, least=int(t == 1), most=(t == 1) + MOST_CANDIDATES)
+                for t in range(1, rounds + 1)
+            ),
+            episodes={"proposer": Between(least=rounds, most=rounds)},
         )
+
+    async def evolve(self, world: World[MetaHarnessOptions]) -> Evolved:
+        rounds, rule = world.options.rounds, SelectionRule()
+        state = EvolutionState.begin(world, rounds)
+        for _ in range(rounds):
+            state.open_round()
+            await propose_and_select(world, state, rule, Assignment())
+        return await conclude(world, state, rule)

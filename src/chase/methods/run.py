@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
+
+from pydantic import BaseModel
 
 from chase.agents.history import RELEASED, HistoryWriter
 from chase.agents.records import attach_agents
-from chase.core.agents import ALL_EDITS, EditSpace
-from chase.core.errors import UserError
+from chase.core.agents import ALL_EDITS, Agent, EditSpace
+from chase.core.errors import IntegrityError, SetupError, UserError
+from chase.core.events import Tell
 from chase.core.interfaces import Benchmark, Challenger, Proposer
 from chase.core.keyed import digest
 from chase.core.values import Json
@@ -25,25 +28,15 @@ from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness
 from chase.methods.arena import Named, StoreArena, Variant
 from chase.methods.certification import Certified, certify
-from chase.methods.chase import Chase, Settings
+from chase.methods.contract import Desks, Method, World
 from chase.methods.desks import ChallengerDesk, ProposerDesk
-from chase.methods.evolution import Evolved, Tell
+from chase.methods.evolution import Evolved
 from chase.methods.journal import Journal
-from chase.methods.meta_harness import MetaHarness
 from chase.models.chat import ChatModel
 from chase.protocol.archive import Archive
 from chase.protocol.kit import ProtocolKit
 from chase.store.records import Use
 from chase.store.store import Store
-
-Method = Literal["chase", "meta-harness"]
-METHODS: tuple[Method, ...] = ("chase", "meta-harness")
-
-
-def method_roles(method: str, benchmark: Benchmark[Any]) -> tuple[str, ...]:
-    """The task sets that a method holds: CHASE all but the sealed one, the plain optimiser `evo`."""
-    open_roles = tuple(role for role in benchmark.roles if role not in benchmark.sealed)
-    return open_roles if method == "chase" else ("evo",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,27 +47,39 @@ class Plan:
     kit: ProtocolKit
     initial: Harness
     method: Method
-    settings: Settings
-    proposer: Proposer
-    challenger: Challenger
+    options: BaseModel
+    """The method's, settled."""
     rollouts: Mapping[str, int]
     seed: int
+    proposer: Proposer | None = None
+    challenger: Challenger | None = None
+    """One that the method does not ask is never asked."""
     edit_space: EditSpace = ALL_EDITS
-    proposals: int = 8
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The task sets that the method holds."""
+        return self.method.roles(tuple(self.benchmark.roles), self.benchmark.sealed)
+
+    @property
+    def agents(self) -> dict[Agent, Proposer | Challenger]:
+        """The agents that the method asks."""
+        made: dict[Agent, Proposer | Challenger | None] = {"proposer": self.proposer, "challenger": self.challenger}
+        return {name: agent for name in self.method.agents if (agent := made[name]) is not None}
 
     def describe(self, fingerprint: str) -> dict[str, Json]:
         """The run's identity; `fingerprint` is the connected model's."""
+        asked = {name: agent.name for name, agent in self.agents.items()}
         return {
             "command": "evolve",
             "benchmark": self.benchmark.name,
             "content_hash": self.benchmark.content_hash,
-            "method": self.method,
+            "method": self.method.name,
             "model_fingerprint": fingerprint,
             "initial": self.initial.hash,
-            **asdict(self.settings),
-            "proposer": self.proposer.name,
-            "challenger": self.challenger.name if self.method == "chase" else None,
-            "proposals": self.proposals,
+            **self.options.model_dump(mode="json"),
+            "proposer": asked.get("proposer"),
+            "challenger": asked.get("challenger"),
             "edit_space": self.edit_space.name,
             "rollouts": dict(self.rollouts),
             "tasks": {role: len(self.benchmark.tasks(role)) for role in self.benchmark.roles},
@@ -83,9 +88,16 @@ class Plan:
 
     def check(self) -> None:
         """Refuse contradictory settings before anything runs."""
-        for role in (*method_roles(self.method, self.benchmark), "cert"):
+        name, roles = self.method.name, self.roles
+        if sealed := self.benchmark.sealed & set(roles):
+            raise IntegrityError(f"method '{name}' wants to hold '{min(sealed)}', which is sealed.")
+        if missing := set(self.method.agents) - self.agents.keys():
+            raise UserError(f"method '{name}' asks a {min(missing)}, and none was given.")
+        if strange := {self.method.reader(role) for role in roles} - {None, *self.method.agents}:
+            raise SetupError(f"method '{name}' lets the {min(map(str, strange))} read, which it does not ask.")
+        for role in (*roles, *sorted(self.benchmark.sealed)):
             if not self.benchmark.tasks(role):
-                raise UserError(f"{self.benchmark.name} has no task of role '{role}': {self.method} needs one.")
+                raise UserError(f"{self.benchmark.name} has no task of role '{role}': {name} needs one.")
             if self.rollouts.get(role, 0) < 1:
                 raise UserError(f"rollouts of role '{role}' must be at least 1.")
         check_for_benchmark(self.initial, self.benchmark, where="the initial harness")
@@ -116,22 +128,27 @@ class Run:
         self.run = run
         self.store = store
         self.journal = Journal(store.workspace, run)
-        agents = (plan.proposer, plan.challenger)
-        attach_agents(agents, store, Use(run=run, method=plan.method), self.journal.folder, tell, model.meter)
+        use = Use(run=run, method=plan.method.name)
+        attach_agents(plan.agents.values(), store, use, self.journal.folder, tell, model.meter)
         self.tell = tell
         self._runner = TimedRunner(
             model=model,
             store=store,
             sandbox=sandbox,
-            use=Use(run=run, method=plan.method),
+            use=use,
             pace=Pace(concurrency=concurrency),
             progress=progress,
         )
 
     async def evolve(self) -> Evolved:
         """The method's own part. It ends before the certification set is opened."""
-        plan = self.plan
-        roles = method_roles(plan.method, plan.benchmark)
+        evolved = await self.plan.method.evolve(self._world())
+        self._keep(evolved)
+        return evolved
+
+    def _world(self) -> World[Any]:
+        """What the method may use, and no more."""
+        plan, roles = self.plan, self.plan.roles
         evaluator = Evaluator(
             benchmark=plan.benchmark,
             runner=self._runner,
@@ -139,55 +156,46 @@ class Run:
             roles={role: plan.rollouts[role] for role in roles},
             run_seed=plan.seed,
         )
-        trees = {role: HistoryWriter(self._history / name) for role, name in self._agents.items() if role in roles}
-        arena = StoreArena(evaluator, trees)
-        initial = Named(name="H0", harness=plan.initial, record={})
-        proposer = ProposerDesk(
-            proposer=plan.proposer,
-            tree=trees["evo"],
+        trees = {agent: HistoryWriter(self._history / agent, records=agent == "proposer") for agent in plan.agents}
+        readers = {role: agent for role in roles if (agent := plan.method.reader(role)) is not None}
+        return World(
+            initial=Named(name="H0", harness=plan.initial, record={}),
+            arena=StoreArena(evaluator, {role: trees[agent] for role, agent in readers.items()}),
+            desks=self._desks(trees),
+            kit=plan.kit,
             journal=self.journal,
-            check=self._check,
-            benchmark=plan.benchmark,
-            epsilon=plan.settings.epsilon,
-            edit_space=plan.edit_space,
-            constrained=plan.method == "chase",
+            released=Variant(name=RELEASED, transformation=plan.benchmark.variant("released")),
+            options=plan.options,
+            roles=roles,
+            tasks=evaluator.tasks,
+            archive=Archive(benchmark=plan.benchmark.name, content_hash=plan.benchmark.content_hash),
             seed=plan.seed,
+            tell=self.tell,
         )
-        archive = Archive(benchmark=plan.benchmark.name, content_hash=plan.benchmark.content_hash)
-        if plan.method == "meta-harness":
-            evolved = await MetaHarness(
-                initial=initial,
-                arena=arena,
-                proposer=proposer,
-                archive=archive,
-                rounds=plan.settings.rounds,
-                tell=self.tell,
-                released=self.released,
-            ).evolve()
-        else:
-            challenger = ChallengerDesk(
-                challenger=plan.challenger,
-                tree=trees["disc"],
+
+    def _desks(self, trees: Mapping[Agent, HistoryWriter]) -> Desks:
+        """A desk for each agent that the method asks."""
+        plan = self.plan
+        proposer = challenger = None
+        if "proposer" in trees and plan.proposer is not None:
+            proposer = ProposerDesk(
+                proposer=plan.proposer,
+                tree=trees["proposer"],
                 journal=self.journal,
-                kit=plan.kit,
-                proposals=plan.proposals,
+                check=self._check,
+                benchmark=plan.benchmark,
+                edit_space=plan.edit_space,
                 seed=plan.seed,
             )
-            evolved = await Chase(
-                initial=initial,
-                arena=arena,
-                proposer=proposer,
-                challenger=challenger,
+        if "challenger" in trees and plan.challenger is not None:
+            challenger = ChallengerDesk(
+                challenger=plan.challenger,
+                tree=trees["challenger"],
+                journal=self.journal,
                 kit=plan.kit,
-                tasks=evaluator.tasks,
-                confirmation_roles=[role for role in roles if role.startswith("conf")],
-                archive=archive,
-                settings=plan.settings,
-                tell=self.tell,
-                released=self.released,
-            ).evolve()
-        self._keep(evolved)
-        return evolved
+                seed=plan.seed,
+            )
+        return Desks(proposer=proposer, challenger=challenger)
 
     async def certify(self, evolved: Evolved, reason: str = "") -> Certified:
         """Commit what was found, open the sealed set, and measure what is left of the gain there."""
@@ -206,13 +214,6 @@ class Run:
     def rollout_seconds(self) -> float:
         """Time that went into rollouts, looking them up included; the rest went into agents and checks."""
         return self._runner.seconds
-
-    @property
-    def released(self) -> Variant:
-        return Variant(name=RELEASED, transformation=self.plan.benchmark.variant("released"))
-
-    _agents: Mapping[str, str] = {"evo": "proposer", "disc": "challenger"}
-    """Role → who reads its history."""
 
     @property
     def _history(self) -> Path:

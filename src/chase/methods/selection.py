@@ -1,13 +1,15 @@
-"""Constrained selection: the harness with the highest released score among those that keep every constraint.
+"""Selection in parts: an objective says which harness is better, gates say which may be selected.
 
-Equation (Proposer update) and (final selection) of the paper, on estimates. Comparisons are exact.
+With the released score and the archive's gate it is the paper's constrained selection (Proposer update and final
+selection), on estimates. Comparisons are exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Protocol
 
 from chase.stats.destruction import within
 
@@ -22,19 +24,68 @@ class Standing:
     gain: Fraction
     """`Ĝ_rel` over `H_0`."""
     destruction: Mapping[str, Fraction]
-    """`Δ̂_b` for every archived counterfactual."""
-
-    def violated(self, epsilon: str | None) -> tuple[str, ...]:
-        """The archived counterfactuals whose constraint `Δ̂_b ≤ ε` it breaks; without `ε` there are none."""
-        if epsilon is None:
-            return ()
-        return tuple(name for name, delta in self.destruction.items() if not within(delta, epsilon))
+    """`Δ̂_b` for every variant but the released one."""
+    scores: Mapping[str, Fraction] = field(default_factory=dict)
+    """`R̂_b` for every variant."""
 
 
-def select(pool: Sequence[Standing], epsilon: str | None) -> Standing:
-    """The feasible standing with the highest released score; ties go to the earlier one.
+Objective = Callable[[Standing], tuple[Fraction, ...]]
+"""The key by which a standing is compared, the higher the better; the first number that differs decides."""
 
-    `H_0` comes first in every pool and breaks no constraint, so there is always one.
+
+def released_score(standing: Standing) -> tuple[Fraction, ...]:
+    """`R̂_rel`, the paper's objective."""
+    return (standing.released,)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Violation:
+    """Something that keeps a harness from being selected."""
+
+    name: str
+    by: Fraction | None = None
+    """How far it is beyond what is allowed, where that is a number."""
+
+
+class Gate(Protocol):
+    """Says which harnesses may be selected. Called once for each standing of a pool; pure.
+
+    `H_0` must pass every gate, so that there is always a harness to select.
     """
-    feasible = [standing for standing in pool if not standing.violated(epsilon)]
-    return max(feasible, key=lambda standing: standing.released)
+
+    def violations(self, standing: Standing) -> tuple[Violation, ...]:
+        """What a harness violates; empty: it passes."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArchiveGate:
+    """The archive's constraints: `Δ̂_b ≤ ε` for every archived counterfactual."""
+
+    epsilon: str
+
+    def violations(self, standing: Standing) -> tuple[Violation, ...]:
+        return tuple(
+            Violation(name=name, by=delta - Fraction(self.epsilon))
+            for name, delta in standing.destruction.items()
+            if not within(delta, self.epsilon)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionRule:
+    """What a method selects by: of the harnesses that pass every gate the one with the highest objective."""
+
+    objective: Objective = released_score
+    gates: tuple[Gate, ...] = ()
+
+    def violations(self, standing: Standing) -> tuple[Violation, ...]:
+        return tuple(violation for gate in self.gates for violation in gate.violations(standing))
+
+
+def select(pool: Sequence[Standing], rule: SelectionRule) -> Standing:
+    """The feasible standing with the highest objective; ties go to the earlier one."""
+    feasible = [standing for standing in pool if not rule.violations(standing)]
+    if not feasible:
+        raise ValueError("no harness passes every gate: a gate must let the initial harness pass")
+    return max(feasible, key=rule.objective)

@@ -70,8 +70,10 @@ class ProtocolKit:
         return tuple(found)
 
     def looks_different(self, transformation: Transformation[Any], task: str) -> bool:
-        """Whether anything that can be shown of a task's documents is different."""
-        return list(self.benchmark.sightings(task, transformation)) != list(self._released(task).values())
+        """Whether anything that can be shown of a task's documents, or of the tools, is different."""
+        if list(self.benchmark.sightings(task, transformation)) != list(self._released(task).values()):
+            return True
+        return tuple(self.benchmark.environment(task, transformation).tools) != tuple(self.benchmark.tools)
 
     def _released(self, task: str) -> Mapping[str, Shown]:
         if task not in self._seen:
@@ -105,6 +107,8 @@ class ProtocolKit:
 def _change(observable: Observable, before: Mapping[str, Shown], after: Mapping[str, Shown]) -> float:
     pairs = [(observable(before[document]), observable(after[document])) for document in before]
     known = [(x, y) for x, y in pairs if x is not None and y is not None]
+    if not known and any(x is not None for x, _ in pairs):
+        return 1.0  # it is nowhere to be seen any more: a result's field is called otherwise, say
     if all(x == y for x, y in known):
         return 0.0
     ranks = [_ranks([pair[side] for pair in known]) for side in (0, 1)]

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.canonical import LedgerSubject
 from chase.benchmarks.syn_ledger.manifest import Manifest
-from chase.benchmarks.syn_ledger.world import Lifted, World
+from chase.benchmarks.syn_ledger.world import World
 from chase.core.values import Json
 from chase.harness.folder import parse_files
 from chase.protocol.proposal import Proposal, parse_for
@@ -22,13 +23,6 @@ def parse_ledger(form: str | Mapping[str, Json]) -> Proposal[Manifest]:
     return parse_for(_CONTRACT, form)
 
 
-class _Lifting:
-    """Lifts without a benchmark."""
-
-    lift = Lifted
-
-
 def parse_world(form: str | Mapping[str, Json]) -> Proposal[World]:
     """A proposal for Syn-Ledger on the states that the firewall examines."""
-    lifting: Any = _Lifting()
-    return parse_ledger(form).lifted(lifting)
+    return parse_ledger(form).lifted(LedgerSubject.__new__(LedgerSubject))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from chase.benchmarks.cache import HOME_CACHE, BuiltCache, hash_pieces
 from chase.benchmarks.syn_ledger import generator, rendering, scoring, tools
 from chase.benchmarks.syn_ledger.allocation import ROLES, allocate
+from chase.benchmarks.syn_ledger.built import BuiltTasks, cache_key, keep, task_text
 from chase.benchmarks.syn_ledger.canonical import LedgerSubject
 from chase.benchmarks.syn_ledger.combinatorics import BLOCK, PLANTED
 from chase.benchmarks.syn_ledger.constructions import constructions
@@ -33,7 +35,7 @@ from chase.benchmarks.syn_ledger.tools import (
 )
 from chase.core.errors import UserError, choose
 from chase.core.interfaces import Controls, Environment, Progress, Transformation
-from chase.core.keyed import digest, sorted_by_key
+from chase.core.keyed import canonical_json, sorted_by_key
 from chase.core.observables import OBSERVABLES, ObservableFunction
 from chase.core.values import CheckResult, Defaults, FileView, Limits, Shown, ToolSpec, View
 from chase.protocol.operators import OperatorKind
@@ -123,23 +125,47 @@ class SynLedger:
     sizes: Mapping[str, int] = {}
     """Role → most of its tasks that are used; all where it is not named."""
 
-    def __init__(self, spec: SynLedgerSpec) -> None:
+    def __init__(self, spec: SynLedgerSpec, *, cache: BuiltCache | None = None) -> None:
+        """Built anew, or from the cache if it was built before; then its tasks are read when they are asked for."""
         self.spec = spec
-        self._init_tasks(generator.generate(spec.seed, spec.blocks, spec.planted))
+        self._ready: dict[tuple[str, str], Sequence[SearchableFile]] = {}
+        key = None if cache is None else cache_key(spec, self.versions)
+        if cache is None or key is None:
+            self._build()
+        elif not self._open(BuiltTasks.of(cache.load(key), spec.planted)):
+            self._build()
+            pieces = list(self._content())
+            self.content_hash = hash_pieces(pieces)
+            keep(cache, key, self, pieces)
 
-    def _init_tasks(self, generated: Sequence[GeneratedTask]) -> None:
-        self.generated = {made.task.id: made for made in generated}
+    def _build(self) -> None:
+        spec = self.spec
+        generated = generator.generate(spec.seed, spec.blocks, spec.planted)
         ids = [made.task.id for made in generated]
-        self._role_of = dict(zip(ids, allocate(ids, self.spec.seed), strict=True))
-        more = self.spec.evolution - BLOCK
-        self._role_of |= dict.fromkeys(ids[FIRST_SPARE * BLOCK : FIRST_SPARE * BLOCK + more], "evo")
-        changes: dict[str, dict[str, Change]] = {name: {} for name in self.spec.planted}
+        roles = dict(zip(ids, allocate(ids, spec.seed), strict=True))
+        more = spec.evolution - BLOCK
+        roles |= dict.fromkeys(ids[FIRST_SPARE * BLOCK : FIRST_SPARE * BLOCK + more], "evo")
+        changes: dict[str, dict[str, Change]] = {name: {} for name in spec.planted}
         for made in generated:
-            for name in self.spec.planted:
+            for name in spec.planted:
                 changes[name] |= made.neutral_changes[name]
         evidence = frozenset(document for made in generated for document in made.task.evidence)
-        self._variants = constructions(self.spec.planted, changes, evidence)
-        self._ready: dict[tuple[str, str], Sequence[SearchableFile]] = {}
+        self.generated: Mapping[str, GeneratedTask] = {made.task.id: made for made in generated}
+        self._role_of = roles
+        self._variants = constructions(spec.planted, changes, evidence)
+
+    def _open(self, tasks: BuiltTasks | None) -> bool:
+        """Take the tasks of a cache's entry, if there is one and this class would make the same content."""
+        if tasks is None:
+            return False
+        self._role_of = tasks.roles
+        if self._around_tasks() != tasks.around:
+            return False
+        self.generated = tasks
+        changes = {name: tasks.changes(name) for name in self.spec.planted}
+        self._variants = constructions(self.spec.planted, changes, tasks.evidence)
+        self.content_hash = tasks.content_hash
+        return True
 
     @property
     def name(self) -> str:
@@ -152,35 +178,32 @@ class SynLedger:
 
     @cached_property
     def content_hash(self) -> str:
-        return digest(
-            {
-                "versions": self.versions,
-                "limits": asdict(self.limits),
-                "tools": [asdict(tool) for tool in self.tools],
-                "roles": self._role_of,
-                "tasks": [
-                    {
-                        "id": made.task.id,
-                        "question": made.task.question,
-                        "answer": made.task.answer,
-                        "evidence": made.task.evidence,
-                        "documents": [asdict(document) for document in made.task.documents],
-                        "released": made.released.to_json(),
-                        "neutral": made.neutral.to_json(),
-                    }
-                    for made in self.generated.values()
-                ],
-            }
-        )
+        return hash_pieces(self._content())
+
+    def _content(self) -> Iterator[str]:
+        """The canonical JSON of everything that a rollout could depend on: before the tasks, each task, after them."""
+        before, after = self._around_tasks()
+        yield before
+        for place, made in enumerate(self.generated.values()):
+            yield f"{',' if place else ''}{task_text(made)}"
+        yield after
+
+    def _around_tasks(self) -> tuple[str, str]:
+        before = canonical_json({"limits": asdict(self.limits), "roles": self._role_of})
+        after = canonical_json({"tools": [asdict(tool) for tool in self.tools], "versions": self.versions})
+        return f'{before[:-1]},"tasks":[', f"],{after[1:]}"
 
     def task(self, task: str) -> Task:
         """The host-side task of an id."""
+        return self.generated[self._known(task)].task
+
+    def _known(self, task: str) -> str:
         if task not in self.generated:
             raise UserError(
                 f"unknown task '{task}' in {self.name}. Valid: the {len(self.generated)} ids that "
                 f"`chase bench show {self.name}` lists, e.g. {self.tasks()[0]}."
             )
-        return self.generated[task].task
+        return task
 
     def tasks(self, role: str | None = None) -> Sequence[str]:
         if role is None:
@@ -196,7 +219,7 @@ class SynLedger:
         return cut
 
     def role_of(self, task: str) -> str:
-        return self._role_of[self.task(task).id]
+        return self._role_of[self._known(task)]
 
     def variants(self) -> Sequence[str]:
         return tuple(self._variants)
@@ -315,8 +338,11 @@ class SynLedger:
         return export_benchmark(self, transformation, folder, progress)
 
 
-def open_syn_ledger(name: str, data: Path | None = None) -> SynLedger:
-    """The Syn-Ledger benchmark of a name. It is made from its name alone: data is refused."""
+def open_syn_ledger(name: str, data: Path | None = None, *, cache: BuiltCache | None = HOME_CACHE) -> SynLedger:
+    """The Syn-Ledger benchmark of a name, from the cache if it was built before; None builds it in any case.
+
+    It is made from its name alone: data is refused.
+    """
     if data is not None:
         raise UserError(f"--data={data}: {BASE} is made from its name alone. Leave --data out.")
-    return SynLedger(SynLedgerSpec.parse(name))
+    return SynLedger(SynLedgerSpec.parse(name), cache=cache)

@@ -15,10 +15,11 @@ from chase.benchmarks.syn_ledger.manifest import PROTOCOL_FIELDS, DocumentProtoc
 from chase.benchmarks.syn_ledger.parsing import parse
 from chase.benchmarks.syn_ledger.rendering import RenderedFile, render
 from chase.benchmarks.syn_ledger.tools import VERSION as TOOLS_VERSION
-from chase.benchmarks.syn_ledger.world import Lifted, World
+from chase.benchmarks.syn_ledger.world import World
 from chase.core.interfaces import Operator
 from chase.core.keyed import digest, key_bits, opaque_id, sorted_by_key
 from chase.core.values import Json, Presented
+from chase.protocol.lifting import LiftedOperator
 
 if TYPE_CHECKING:
     from chase.benchmarks.syn_ledger.benchmark import SynLedger
@@ -43,7 +44,7 @@ class LedgerSubject:
         return self.answer(task) in after.tokens - before.tokens
 
     def lift(self, operator: Operator[Manifest]) -> Operator[World]:
-        return Lifted(operator)
+        return LiftedOperator(operator, "manifest")
 
     def state(self, task: str) -> World:
         made = self._benchmark.generated[self._benchmark.task(task).id]

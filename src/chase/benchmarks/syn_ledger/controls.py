@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from chase.benchmarks.syn_ledger.contents import Document, Record, read_question, solve
 from chase.benchmarks.syn_ledger.features import HALF
@@ -17,7 +16,7 @@ from chase.benchmarks.syn_ledger.scoring import score
 from chase.benchmarks.syn_ledger.world import World
 from chase.core.interfaces import Controls, NegativeControl
 from chase.core.values import Json
-from chase.protocol.operators import Arguments, OperatorKind
+from chase.protocol.lifting import negative_control
 
 POSITIVE: Mapping[str, list[dict[str, Json]]] = {
     "identity": [],
@@ -47,10 +46,6 @@ POSITIVE: Mapping[str, list[dict[str, Json]]] = {
 """Name → operators of the allowlist: identity, valid single-field changes, valid compositions."""
 
 
-class Nothing(Arguments):
-    """No arguments."""
-
-
 REFUSED: Mapping[str, list[dict[str, Json]]] = {
     "operator outside the allowlist": [{"name": "selftest.moves-content"}],
     "construction operator": [{"name": "construction.neutralise", "arguments": {"feature": "depth"}}],
@@ -62,35 +57,9 @@ def ledger_controls(documents_of_a_role: frozenset[str]) -> Controls:
     """The self-test's controls. The argument is what a cheat would have to know: who has which role."""
     return Controls(
         positive=POSITIVE,
-        negative=[control.negative() for control in _negative(documents_of_a_role)],
+        negative=_negative(documents_of_a_role),
         refused=REFUSED,
     )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Control:
-    """A negative control as a change of the world."""
-
-    name: str
-    check: str
-    run: Callable[[World, Any, int], World]
-    alone: bool = True
-    fields: frozenset[str] = frozenset({"rank"})
-    inverse: Callable[[Any], Mapping[str, Json] | None] = lambda _: None
-
-    def negative(self) -> NegativeControl:
-        kind: OperatorKind[World] = OperatorKind(
-            name=f"selftest.{self.name}",
-            version=1,
-            summary="a negative control",
-            arguments=Nothing,
-            fields=lambda _: self.fields,
-            run=self.run,
-            inverse=self.inverse,
-        )
-        return NegativeControl(
-            name=self.name, check=self.check, operator=kind.make({}), declared=self.fields, alone=self.alone
-        )
 
 
 def _demote(world: World, condition: Callable[[Document, DocumentProtocol], bool]) -> World:
@@ -112,20 +81,20 @@ def _first_record(world: World, change: Callable[[Record], Record]) -> World:
     return replace(world, documents=tuple(documents))
 
 
-def _swap_contents(world: World, arguments: Nothing, seed: int) -> World:
+def _swap_contents(world: World) -> World:
     first, second, *rest = world.documents
     swapped = (replace(first, records=second.records), replace(second, records=first.records))
     return replace(world, documents=(*swapped, *rest))
 
 
-def _without_distractor(world: World, arguments: Nothing, seed: int) -> World:
+def _without_distractor(world: World) -> World:
     place = next(i for i, document in enumerate(world.documents) if document.kind != "evidence")
     documents = world.documents[:place] + world.documents[place + 1 :]
     protocols = world.manifest.documents[:place] + world.manifest.documents[place + 1 :]
     return replace(world, documents=documents, manifest=Manifest(protocols))
 
 
-def _with_extra(world: World, arguments: Nothing, seed: int) -> World:
+def _with_extra(world: World) -> World:
     place = next(i for i, document in enumerate(world.documents) if document.kind != "evidence")
     document, protocol = world.documents[place], world.manifest.documents[place]
     extra = replace(document, id=document.id + "x"), replace(protocol, id=protocol.id + "x", stem=protocol.stem + "x")
@@ -134,7 +103,7 @@ def _with_extra(world: World, arguments: Nothing, seed: int) -> World:
     )
 
 
-def _titled_with_answer(world: World, arguments: Nothing, seed: int) -> World:
+def _titled_with_answer(world: World) -> World:
     """Every two-digit number stands in the titles, the answer among them."""
     numbers = " ".join(str(number) for number in range(10, 100))
     return replace(world, manifest=world.manifest.update({p.id: {"title": numbers} for p in world.manifest}))
@@ -147,7 +116,7 @@ def _lenient(answer: int, output: str | None) -> float:
 _FLIPS = itertools.count()
 
 
-def _flip(world: World, arguments: Nothing, seed: int) -> World:
+def _flip(world: World) -> World:
     """Turns the listing round at every other call, whatever its input: a replay differs."""
     if next(_FLIPS) % 2:
         return world
@@ -160,93 +129,100 @@ def _world_answer(world: World) -> int | None:
     return solve(read_question(world.question), [record for d in world.documents for record in d.records])
 
 
-def _negative(documents_of_a_role: frozenset[str]) -> tuple[Control, ...]:
+RANK = frozenset({"rank"})
+
+
+def _negative(documents_of_a_role: frozenset[str]) -> tuple[NegativeControl, ...]:
     return (
-        Control(
+        negative_control(
             name="changes-answer",
             check="task-and-answer",
             alone=False,
-            fields=frozenset(),
-            run=lambda w, a, s: _first_record(w, lambda r: replace(r, amount=r.amount + 7)),
+            run=lambda w: _first_record(w, lambda r: replace(r, amount=r.amount + 7)),
         ),
-        Control(
+        negative_control(
             name="changes-question",
             check="task-and-answer",
-            fields=frozenset(),
-            run=lambda w, a, s: replace(w, question=w.question.replace("Answer with one", "Reply with one")),
+            run=lambda w: replace(w, question=w.question.replace("Answer with one", "Reply with one")),
         ),
-        Control(name="shows-answer", check="task-and-answer", fields=frozenset({"title"}), run=_titled_with_answer),
-        Control(name="moves-content", check="available-information", fields=frozenset(), run=_swap_contents),
-        Control(
+        negative_control(
+            name="shows-answer", check="task-and-answer", declared=frozenset({"title"}), run=_titled_with_answer
+        ),
+        negative_control(name="moves-content", check="available-information", run=_swap_contents),
+        negative_control(
             name="drops-document",
             check="available-information",
             alone=False,
-            fields=frozenset(),
             run=_without_distractor,
         ),
-        Control(name="adds-document", check="available-information", alone=False, fields=frozenset(), run=_with_extra),
-        Control(
+        negative_control(name="adds-document", check="available-information", alone=False, run=_with_extra),
+        negative_control(
             name="changes-limit",
             check="access-and-resources",
-            fields=frozenset(),
-            run=lambda w, a, s: replace(w, limits=replace(w.limits, total_calls=w.limits.total_calls + 1)),
+            run=lambda w: replace(w, limits=replace(w.limits, total_calls=w.limits.total_calls + 1)),
         ),
-        Control(
+        negative_control(
             name="removes-tool",
             check="access-and-resources",
-            fields=frozenset(),
-            run=lambda w, a, s: replace(w, tools=w.tools[:-1]),
+            run=lambda w: replace(w, tools=w.tools[:-1]),
         ),
-        Control(
-            name="changes-scorer", check="scoring", fields=frozenset(), run=lambda w, a, s: replace(w, scorer=_lenient)
-        ),
-        Control(
+        negative_control(name="changes-scorer", check="scoring", run=lambda w: replace(w, scorer=_lenient)),
+        negative_control(
             name="undeclared-field",
             check="declared-changes",
-            fields=frozenset({"rank"}),
-            run=lambda w, a, s: replace(
-                w, manifest=w.manifest.update({p.id: {"casing": "capitals"} for p in w.manifest})
-            ),
+            declared=frozenset({"rank"}),
+            run=lambda w: replace(w, manifest=w.manifest.update({p.id: {"casing": "capitals"} for p in w.manifest})),
         ),
-        Control(
+        negative_control(
             name="rule-on-question",
+            declared=RANK,
             check="task-independence",
-            run=lambda w, a, s: _demote(w, lambda d, p: "exceed" in w.question),
+            run=lambda w: _demote(w, lambda d, p: "exceed" in w.question),
         ),
-        Control(
+        negative_control(
             name="rule-on-status",
+            declared=RANK,
             check="task-independence",
-            run=lambda w, a, s: _demote(w, lambda d, p: sum(r.status == "approved" for r in d.records) > 3),
+            run=lambda w: _demote(w, lambda d, p: sum(r.status == "approved" for r in d.records) > 3),
         ),
-        Control(
+        negative_control(
             name="rule-on-basis",
+            declared=RANK,
             check="task-independence",
-            run=lambda w, a, s: _demote(w, lambda d, p: any(r.basis == "planned" for r in d.records)),
+            run=lambda w: _demote(w, lambda d, p: any(r.basis == "planned" for r in d.records)),
         ),
-        Control(
+        negative_control(
             name="rule-on-evidence",
+            declared=RANK,
             check="task-independence",
-            run=lambda w, a, s: _demote(w, lambda d, p: d.kind == "evidence"),
+            run=lambda w: _demote(w, lambda d, p: d.kind == "evidence"),
         ),
-        Control(name="rule-on-id", check="task-independence", run=lambda w, a, s: _demote(w, lambda d, p: p.id < "m")),
-        Control(
+        negative_control(
+            name="rule-on-id",
+            declared=RANK,
+            check="task-independence",
+            run=lambda w: _demote(w, lambda d, p: p.id < "m"),
+        ),
+        negative_control(
             name="rule-on-role",
+            declared=RANK,
             check="task-independence",
-            run=lambda w, a, s: _demote(w, lambda d, p: p.id in documents_of_a_role),
+            run=lambda w: _demote(w, lambda d, p: p.id in documents_of_a_role),
         ),
-        Control(
+        negative_control(
             name="rule-on-answer",
+            declared=RANK,
             check="task-independence",
-            run=lambda w, a, s: _demote(w, lambda d, p: (_world_answer(w) or 0) % 2 == 0),
+            run=lambda w: _demote(w, lambda d, p: (_world_answer(w) or 0) % 2 == 0),
         ),
-        Control(
-            name="replay-differs", check="replay-and-inversion", alone=False, fields=frozenset({"listing"}), run=_flip
+        negative_control(
+            name="replay-differs", check="replay-and-inversion", alone=False, declared=frozenset({"listing"}), run=_flip
         ),
-        Control(
+        negative_control(
             name="false-inverse",
             check="replay-and-inversion",
-            fields=frozenset({"order"}),
-            run=lambda w, a, s: replace(
+            declared=frozenset({"order"}),
+            run=lambda w: replace(
                 w, manifest=w.manifest.update({p.id: {"order": p.order[1:] + p.order[:1]} for p in w.manifest})
             ),
             inverse=lambda _: {},

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 Format = Literal["markdown", "csv", "key-value"]
@@ -82,9 +82,19 @@ class Manifest:
         )
 
     def to_json(self) -> list[dict[str, Any]]:
-        return [asdict(d) for d in self.documents]
+        return [{name: getattr(d, name) for name in DocumentProtocol.__dataclass_fields__} for d in self.documents]
+
+    @classmethod
+    def from_json(cls, form: Iterable[Mapping[str, Any]]) -> Manifest:
+        """The way back from `to_json`, through JSON's text too."""
+        return cls(tuple(DocumentProtocol(**{name: _frozen(value) for name, value in d.items()}) for d in form))
 
 
 def _updated(protocol: DocumentProtocol, change: Mapping[str, Any]) -> DocumentProtocol:
     new = {name: value for name, value in change.items() if getattr(protocol, name) != value}
     return replace(protocol, **new) if new else protocol
+
+
+def _frozen(value: Any) -> Any:
+    """JSON knows lists alone; protocols hold tuples."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -158,7 +158,7 @@ def _hindsight(history: History, context: ProposerContext) -> Hindsight:
         if mean is not None and base is not None:
             for edit in record.get("new", []):
                 gains.setdefault(edit, []).append(mean - base)
-    broken = _violations(history, context) if context.constrained else {}
+    broken = {} if context.epsilon is None else _violations(history, context.initial, float(context.epsilon))
     best = max(broken, key=lambda name: (history.mean(name, RELEASED) or 0.0, name), default=None)
     offending: set[str] = set()
     for name, entries in broken.items():
@@ -175,13 +175,12 @@ def _hindsight(history: History, context: ProposerContext) -> Hindsight:
     )
 
 
-def _violations(history: History, context: ProposerContext) -> dict[str, list[dict[str, Any]]]:
+def _violations(history: History, initial: str, epsilon: float) -> dict[str, list[dict[str, Any]]]:
     """Harness → the archived counterfactuals under which it lost more than epsilon of its gain."""
-    epsilon = float(context.epsilon)
     broken: dict[str, list[dict[str, Any]]] = {}
     for entry, described in history.archive().items():
         for name in history.harnesses():
-            delta = history.destruction(name, context.initial, entry)
+            delta = history.destruction(name, initial, entry)
             if delta is not None and delta > epsilon + 1e-9:
                 broken.setdefault(name, []).append(described)
     return broken

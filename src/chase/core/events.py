@@ -1,0 +1,162 @@
+"""What happens in a run, told as it happens. Each event is plain data; whoever listens must return at once.
+
+Listeners dispatch on the type and pass over what they do not know: a method may tell events of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from chase.core.values import Json
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something that happened."""
+
+
+Tell = Callable[[Event], None]
+"""Hears of events."""
+
+
+def ignore(event: Event) -> None:
+    """Hears nothing."""
+
+
+# Of an evolution
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundStarted(Event):
+    round: int
+    rounds: int | None
+    """How many there will be, where that is known."""
+    current: str
+    """The harness that it starts from."""
+    archive: tuple[str, ...]
+    """Names of the variants in force."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolEntry:
+    """A harness that could be selected."""
+
+    harness: str
+    released: float
+    gain: float
+    destruction: Mapping[str, float]
+    violates: Mapping[str, float | None]
+    """What keeps it from being selected → how far it is beyond what is allowed, where that is a number."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selected(Event):
+    """`H_t` of a round."""
+
+    round: int
+    pool: tuple[PoolEntry, ...]
+    selected: str
+    refused: tuple[str, ...]
+    """Candidates that were not evaluated, each with its reason."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinalSelected(Event):
+    """`H*`."""
+
+    pool: tuple[PoolEntry, ...]
+    selected: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftsReceived(Event):
+    """The Challenger has answered; the screens come next."""
+
+    round: int
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChallengeSkipped(Event):
+    round: int
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Challenged(Event):
+    """A Challenger round has ended: what was screened, evaluated and frozen, each as in the run's record."""
+
+    round: int
+    proposals: Sequence[Mapping[str, Json]]
+    evaluated: Sequence[Mapping[str, Json]]
+    frozen: Mapping[str, Json] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirmed(Event):
+    """A frozen transformation was measured on fresh tasks; whether it holds there is in `confirmed`."""
+
+    round: int
+    role: str
+    destruction: Mapping[str, Json]
+    """An estimate."""
+    eta: str
+    failed: tuple[str, ...]
+    """Checks of the firewall that fail on these tasks."""
+    confirmed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Archived(Event):
+    round: int
+    name: str
+    what: str
+
+
+# Of an agent at work
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentReplied(Event):
+    """A reply of an agent's model."""
+
+    purpose: str
+    """What the agent is for: 'propose' or 'challenge'."""
+    model: str
+    request: int
+    """Its place in the episode, from 1."""
+    calls: tuple[str, ...]
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentWaiting(Event):
+    """An agent has been at work for a while."""
+
+    purpose: str
+    what: str
+    seconds: int
+
+
+# Of an audit
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditSearchStarted(Event):
+    round: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditSearched(Event):
+    """What a round of search tried, each as in the audit's record."""
+
+    round: int
+    tried: Sequence[Mapping[str, Json]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditConfirmationStarted(Event):
+    transformations: int
+    tasks: int

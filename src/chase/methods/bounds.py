@@ -1,0 +1,59 @@
+"""What a method can take, before it runs: the bounds that it gives, and what it is told for that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Generic
+
+from chase.core.agents import Agent
+from chase.methods.options import OptionsT
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Between:
+    """A count that is known but for its bounds."""
+
+    least: float
+    most: float
+
+    def __add__(self, other: Between) -> Between:
+        return Between(least=self.least + other.least, most=self.most + other.most)
+
+    def __mul__(self, each: float) -> Between:
+        return Between(least=self.least * each, most=self.most * each)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rollouts:
+    """Rollouts of one stage ('round 1', 'final selection', 'certification', …) on one task set."""
+
+    stage: str
+    role: str
+    count: Between
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvolutionBounds:
+    """What an evolution takes in an empty store, its certification left out."""
+
+    rollouts: tuple[Rollouts, ...]
+    episodes: Mapping[Agent, Between]
+    """Of each agent that the method asks."""
+    archived: int = 0
+    """Counterfactuals that it archives at most: certification measures under each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForecastRequest(Generic[OptionsT]):
+    """A run that a method is asked to give bounds of."""
+
+    options: OptionsT
+    roles: Mapping[str, int]
+    """Each role that the method holds → the rollouts of one cell: its tasks, as often as each is run."""
+    operators: int
+    """Most operators in a draft of the run's Challenger."""
+
+    def cells(self, stage: str, role: str, *, least: int, most: int) -> Rollouts:
+        """So many cells (one harness under one variant) on a role's tasks."""
+        return Rollouts(stage=stage, role=role, count=Between(least=least, most=most) * self.roles[role])

@@ -1,0 +1,232 @@
+"""The agent's interface to the corpus: `find`, `read` and `compute`, under the names of a variant.
+
+It is made from rendered documents only: no answer, no contents apart from text, no role.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from chase.core.values import Json, Limits, ResultItem, Shown, ToolResult
+from chase.testing.almanac.protocol import Protocol
+from chase.testing.almanac.questions import written
+from chase.testing.almanac.rendering import Passage, RenderedDocument
+from chase.testing.almanac.schema import (
+    DEFAULT_RESULTS,
+    LARGEST,
+    LIMITS,
+    LINES,
+    MOST_RESULTS,
+    OPERATIONS,
+    Operation,
+    show_fields,
+    show_interface,
+    show_layout,
+    show_limits,
+    show_tools,
+)
+
+VERSION = 1
+SNIPPET = 72
+"""Characters of a passage that a result shows."""
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text as the search compares them."""
+    return frozenset(re.findall(r"[a-z]+|\d+(?:\.\d+)?", text.lower()))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shelved:
+    """A passage as the search holds it."""
+
+    document: RenderedDocument
+    order: int
+    number: int
+    """Its place in the document, from 1."""
+    passage: Passage
+    words: frozenset[str]
+    """Its own and those of the document's title."""
+
+    @property
+    def snippet(self) -> str:
+        text = " ".join(self.document.between(self.passage.start, self.passage.end).split())
+        return text if len(text) <= SNIPPET else f"{text[:SNIPPET]}…"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Library:
+    """The corpus under one variant: what all tasks' environments share."""
+
+    documents: tuple[RenderedDocument, ...]
+    passages: tuple[Shelved, ...]
+
+    def find(self, text: str) -> tuple[list[Shelved], int]:
+        """Passages with any of the words, best first, and how many have them all."""
+        wanted = words_of(text)
+        found = [(len(wanted & p.words), p) for p in self.passages if wanted & p.words]
+        found.sort(key=lambda hit: (-hit[0], hit[1].order, hit[1].document.id, hit[1].number))
+        return [passage for _, passage in found], sum(score == len(wanted) for score, _ in found)
+
+    def document(self, wanted: str) -> RenderedDocument | None:
+        return next((d for d in self.documents if wanted in (d.id, d.name)), None)
+
+
+def make_library(documents: Sequence[RenderedDocument], protocol: Protocol) -> Library:
+    """The documents and their passages, ready to be found."""
+    orders = {held.id: held.order for held in protocol.documents}
+    passages = [
+        Shelved(
+            document=document,
+            order=orders[document.id],
+            number=number,
+            passage=passage,
+            words=words_of(f"{document.lines[0]}\n{document.between(passage.start, passage.end)}"),
+        )
+        for document in documents
+        for number, passage in enumerate(document.passages, start=1)
+    ]
+    return Library(documents=tuple(documents), passages=tuple(passages))
+
+
+class AlmanacEnvironment:
+    """One rollout's tools. Every call is counted, also those that were refused."""
+
+    def __init__(
+        self,
+        question: str,
+        library: Library,
+        protocol: Protocol,
+        *,
+        operations: Sequence[Operation] = OPERATIONS,
+        limits: Limits = LIMITS,
+    ) -> None:
+        self.question = question
+        self.tools = show_tools(operations, protocol.interface)
+        self.interface = show_interface(protocol.interface)
+        self.limits = show_limits(limits, protocol.interface)
+        self._library = library
+        self._names = protocol.interface
+        self._operations = {protocol.interface.tool_names[operation.name]: operation for operation in operations}
+        self._layout = show_layout(protocol.interface)
+        self._used: Counter[str] = Counter()
+        self._reads: Counter[str] = Counter()
+        self._handlers: Mapping[str, Callable[[Mapping[str, Json]], ToolResult]] = {
+            "find": self._find,
+            "read": self._read,
+            "compute": self._compute,
+        }
+
+    def calls_left(self) -> Mapping[str, int]:
+        left = {group: max(0, most - self._used[group]) for group, most in self.limits.group_calls.items()}
+        return {**left, "total": max(0, self.limits.total_calls - self._used.total())}
+
+    def call(self, tool: str, arguments: Json) -> ToolResult:
+        """The tool's answer. A model may send any JSON for arguments, also what is no object."""
+        group = self.limits.tool_groups.get(tool, "unknown")
+        left = self.calls_left()
+        self._used[group] += 1
+        if group == "unknown" or tool not in self._operations:
+            return self.refusal(f"There is no tool {_quoted(tool)}. Tools: {', '.join(self._operations)}.")
+        if not left["total"] or not left[group]:
+            return self.refusal(f"No {group} calls are left.")
+        if not isinstance(arguments, Mapping):
+            return self.refusal(f"{tool} takes its arguments as one JSON object.")
+        operation = self._operations[tool]
+        names = {self._names.argument(f"{operation.name}.{name}"): name for name in operation.arguments}
+        unknown = [_quoted(name) for name in arguments if name not in names]
+        given = {names[name]: value for name, value in arguments.items() if name in names}
+        if unknown or not given.keys() >= set(operation.required):
+            told = f" Unknown: {', '.join(unknown[:4])}." if unknown else ""
+            return self.refusal(f"{tool} takes {', '.join(names)}.{told}")
+        return self._handlers[operation.name](given)
+
+    def refusal(self, message: str) -> ToolResult:
+        return ToolResult(head=message, ok=False, layout=self._layout)
+
+    def _answer(self, head: str, items: Sequence[ResultItem] = (), **more: Json) -> ToolResult:
+        return ToolResult(head=head, items=tuple(items), layout=self._layout, **more)
+
+    def _find(self, arguments: Mapping[str, Json]) -> ToolResult:
+        text, top = arguments["text"], arguments.get("top", DEFAULT_RESULTS)
+        if not isinstance(text, str) or not words_of(text):
+            return self.refusal("The words to look for must be a text with at least one word.")
+        if not _is_count(top) or top > MOST_RESULTS:
+            return self.refusal(f"Results are counted from 1 to {MOST_RESULTS}.")
+        found, whole = self._library.find(text)
+        hits = found[:top]
+        items = [
+            ResultItem(shown=self._hit(hit, place, len(hits)), opens=self._range(hit.document, hit.passage.start))
+            for place, hit in enumerate(hits)
+        ]
+        return self._answer(f"{whole} passages hold every word.", items, coverage=whole)
+
+    def _hit(self, hit: Shelved, place: int, count: int) -> Shown:
+        fields = {
+            "document": hit.document.id,
+            "name": hit.document.name,
+            "passage": hit.number,
+            "lines": f"{hit.passage.start}-{hit.passage.end}",
+            "snippet": hit.snippet,
+        }
+        shown = show_fields(self._names, fields)
+        return Shown(id=hit.document.id, path=hit.document.name, hit=place, hit_of=count, fields=shown)
+
+    def _read(self, arguments: Mapping[str, Json]) -> ToolResult:
+        wanted, first = arguments["document"], arguments.get("from", 1)
+        found = self._library.document(wanted) if isinstance(wanted, str) else None
+        if found is None:
+            return self.refusal("There is no such document. Give an id or a name that was found.")
+        count = len(found.lines)
+        if not _is_count(first) or first > count:
+            return self.refusal(f"Lines of this document are counted from 1 to {count}.")
+        last = arguments.get("to", first + LINES - 1)
+        if not _is_count(last) or last < first:
+            return self.refusal("The last line must be a number, and not before the first.")
+        last = min(last, first + LINES - 1, count)
+        text = found.between(first, last)
+        fields = {"document": found.id, "name": found.name, "lines": f"{first}-{last}", "of": count, "text": text}
+        window = self._reads[found.id]
+        self._reads[found.id] += 1
+        shown = Shown(id=found.id, path=found.name, window=window, text=text, fields=show_fields(self._names, fields))
+        more = self._range(found, last + 1) if last < count else None
+        return self._answer("", [ResultItem(shown=shown)], reads_on=more)
+
+    def _range(self, document: RenderedDocument, first: int) -> Mapping[str, Json]:
+        """The arguments that read as many lines as a call may from a line on."""
+        last = min(len(document.lines), first + LINES - 1)
+        values = {"document": document.id, "from": first, "to": last}
+        return {self._names.argument(f"read.{name}"): value for name, value in values.items()}
+
+    def _compute(self, arguments: Mapping[str, Json]) -> ToolResult:
+        left, right, kind = arguments["left"], arguments["right"], arguments["kind"]
+        if not _is_number(left) or not _is_number(right):
+            return self.refusal(f"Numbers must be between {-LARGEST} and {LARGEST}.")
+        a, b = Decimal(str(left)), Decimal(str(right))
+        if kind == "divide" and not b:
+            return self.refusal("Nothing can be divided by 0.")
+        results = {"add": lambda: a + b, "subtract": lambda: a - b, "multiply": lambda: a * b, "divide": lambda: a / b}
+        if not isinstance(kind, str) or kind not in results:
+            return self.refusal(f"It must be one of {', '.join(results)}.")
+        return self._answer(written(results[kind]()))
+
+
+def _is_count(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _is_number(value: Json) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return not (isinstance(value, float) and not math.isfinite(value)) and abs(value) <= LARGEST
+
+
+def _quoted(text: Json) -> str:
+    """A text of the agent's as a message may repeat it: short and printable."""
+    shown = str(text) if isinstance(text, str) else type(text).__name__
+    return repr(shown if len(shown) <= 40 else f"{shown[:40]}…")

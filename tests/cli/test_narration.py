@@ -1,0 +1,52 @@
+"""A run in words: what a narrator says of an event depends on its type alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from chase.cli.narration import Narrator
+from chase.cli.progress import RolloutProgress
+from chase.core.events import AgentWaiting, Event, PoolEntry, RoundStarted, Selected
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchDrawn(Event):
+    """An event of some other method."""
+
+    tasks: int
+
+
+def said(event: Event, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    Narrator(RolloutProgress("run"))(event)
+    return capsys.readouterr().err.splitlines()
+
+
+def test_a_round_is_told_with_its_number_of_rounds_where_that_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    for rounds, of in ((3, " of 3"), (None, "")):
+        event = RoundStarted(round=2, rounds=rounds, current="H0", archive=("released", "b1"))
+        assert said(event, capsys) == [f"round 2{of}: from H0, archive: released, b1"]
+
+
+def test_a_violation_is_told_by_how_much_where_that_is_a_number(capsys: pytest.CaptureFixture[str]) -> None:
+    pool = (
+        PoolEntry(harness="H0", released=0.5, gain=0.0, destruction={}, violates={}),
+        PoolEntry(harness="r1-1", released=1.0, gain=0.5, destruction={"b1": 0.1}, violates={"b1": 0.05, "leak": None}),
+    )
+    lines = said(Selected(round=1, pool=pool, selected="H0", refused=("r1-2: why",)), capsys)
+    assert lines == [
+        "  * H0     50.0 %",
+        "    r1-1  100.0 %  gain destruction b1 +10.0  violates b1 by 5.0, leak",
+        "    refused r1-2: why",
+    ]
+
+
+def test_an_agent_that_takes_long_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(AgentWaiting(purpose="propose", what="it thinks", seconds=20), capsys) == [
+        "  Proposer: it thinks, 20 s"
+    ]
+
+
+def test_an_event_that_nobody_knows_is_passed_over(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(BatchDrawn(tasks=3), capsys) == []

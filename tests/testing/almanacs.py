@@ -1,0 +1,53 @@
+"""Almanacs for tests: opened once, and what their tools show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from chase.core.values import Shown
+from chase.harness.folder import initial_harness
+from chase.harness.spec import Harness, Structure
+from chase.testing.almanac.benchmark import BROAD, Almanac, open_almanac
+
+NAME = "almanac@7"
+open_once = cache(open_almanac)
+
+
+def sights(benchmark: Almanac, task: str, variant: str) -> Mapping[str, Sequence[Shown]]:
+    """Each document's windows, with its place in a broad search and the fields that it has there."""
+    transformation = benchmark.variant(variant)
+    environment = benchmark.environment(task, transformation)
+    search, opener = environment.interface.search, environment.interface.open
+    assert search is not None
+    assert search.limit is not None
+    assert opener is not None
+    hits = environment.call(search.tool, {search.query: BROAD, search.limit: len(benchmark.documents)}).items
+    seen: dict[str, Sequence[Shown]] = {}
+    for hit in (item.shown for item in hits):
+        fresh = benchmark.environment(task, transformation)
+        result = fresh.call(opener.tool, {opener.document: hit.id})
+        windows = [result.items[0].shown]
+        while result.reads_on is not None:
+            result = fresh.call(opener.tool, result.reads_on)
+            windows.append(result.items[0].shown)
+        seen[hit.id] = [replace(hit, window=shown.window, text=shown.text) for shown in windows]
+    return seen
+
+
+def make_harness(
+    benchmark: Almanac,
+    *,
+    say: str = "",
+    source: str | None = None,
+    **policies: Mapping[str, Any],
+) -> Harness:
+    """`H_0` but for what is given: a sentence in its prompt, `control.py`, tables of `harness.toml`."""
+    harness = initial_harness(benchmark)
+    data = harness.structure.model_dump(by_alias=True)
+    for table, fields in policies.items():
+        data[table] |= fields
+    structure = Structure.model_validate(data)
+    return replace(harness, structure=structure, prompt=f"{harness.prompt}\n{say}", control_source=source)

@@ -152,6 +152,15 @@ class TestSynLedger(LedgerConformance):
     def benchmark(self, ledger: SynLedger) -> SynLedger:
         return ledger
 
+    def test_every_family_has_tasks_and_there_are_five(self, benchmark: SynLedger) -> None:
+        assert {benchmark.task_labels(task)["family"] for task in benchmark.tasks()} == {
+            "period-difference",
+            "combined-total",
+            "net-balance",
+            "integer-share",
+            "reconciliation-gap",
+        }
+
 
 class TestSynLedgerWithOtherFeatures(LedgerConformance):
     @pytest.fixture

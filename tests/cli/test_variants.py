@@ -10,10 +10,10 @@ import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.firewall import parse_ledger_proposal
-from chase.cli.variants import resolve_variant
 from chase.core.keyed import digest
 from chase.protocol.archive import Archive
 from chase.protocol.firewall import FirewallRecord
+from chase.runs.variants import resolve_variant
 from tests.cli.commands import Commands, write_h0
 from tests.conftest import open_once
 

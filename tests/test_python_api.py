@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from typing import Any
 import pytest
 
 import chase
+from chase.api import listener_of
+from chase.cli.watching import Watch
 from chase.core.errors import UserError
 from chase.core.events import Event
 from chase.runs.listening import Silent
@@ -162,6 +165,38 @@ def test_an_evolution_is_certified_and_audited_in_a_few_lines(workspace: Path) -
     assert audited.gain.n == 12
     for finding in audited.findings:
         assert audited.example(finding).task in open_once("syn-ledger@7").tasks()
+
+
+def test_without_a_word_it_is_told_where_somebody_is_watching(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(listener_of(None), Silent)
+    monkeypatch.setattr(sys, "ps1", "In : ", raising=False)  # as in a notebook
+    assert isinstance(listener_of(None), Watch)
+    assert isinstance(listener_of(False), Silent)
+
+
+WRONG = """import chase
+
+chase.rollout(benchmark=3)
+chase.rollout(model="sim:reader", rolouts=3)
+chase.evolve(rollouts=[1])
+chase.audit(harness=3)
+chase.certify(3)
+found: str = chase.audit(model="sim:reader").gain
+"""
+
+
+@pytest.mark.slow
+def test_a_type_checker_knows_keywords_and_results(workspace: Path) -> None:
+    (workspace / "wrong.py").write_text(WRONG)
+    (workspace / "right.py").write_text("\n".join(BLOCKS[:1]))
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "wrong.py", "right.py"]
+    source = str(Path(chase.__file__).parents[1])
+    environment = {**os.environ, "MYPYPATH": source}
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=600)
+    errors = [line for line in ended.stdout.splitlines() if ": error: " in line]
+    assert [line.partition(":")[0] for line in errors] == ["wrong.py"] * 6, ended.stdout
+    for number in range(3, 9):
+        assert any(line.startswith(f"wrong.py:{number}:") for line in errors)
 
 
 def test_importing_is_lazy() -> None:

@@ -1,3 +1,44 @@
 """CHASE: Counterfactual Harness Search and Evolution."""
 
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from chase.api import (
+        audit,
+        certify,
+        evolve,
+        forecast_audit,
+        forecast_evolve,
+        initial_harness,
+        load_harness,
+        open_benchmark,
+        rollout,
+    )
+
+__all__ = [
+    "__version__",
+    "audit",
+    "certify",
+    "evolve",
+    "forecast_audit",
+    "forecast_evolve",
+    "initial_harness",
+    "load_harness",
+    "open_benchmark",
+    "rollout",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """What the API offers, imported when it is first asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module 'chase' has no attribute '{name}'")
+    from importlib import import_module
+
+    return getattr(import_module("chase.api"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

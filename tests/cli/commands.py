@@ -48,9 +48,9 @@ class Commands:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self._monkeypatch = monkeypatch
         self._capsys = capsys
-        monkeypatch.setattr("chase.cli.evaluation.open_benchmark", open_once)
-        monkeypatch.setattr("chase.cli.evolution.open_benchmark", open_once)
-        monkeypatch.setattr("chase.cli.evolution.ProtocolKit", kit_once)
+        monkeypatch.setattr("chase.benchmarks.registry.open_benchmark", open_once)
+        monkeypatch.setattr("chase.runs.opening.ProtocolKit", kit_once)
+        monkeypatch.setattr("chase.runs.opening.PATIENCE_SECONDS", 600)  # a busy machine is nobody's matter here
 
     def __call__(self, *arguments: object) -> Finished:
         self._monkeypatch.setattr("sys.argv", ["chase", *map(str, arguments)])

@@ -22,13 +22,14 @@ from typing import Any
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models.function import AgentInfo
 
+from chase.benchmarks import registry
 from chase.benchmarks.registry import open_benchmark
-from chase.cli import evaluation, evolution
 from chase.cli.main import main
 from chase.models.config import ModelConfig
 from chase.models.local import LocalModel, register_local
 from chase.models.reader import reader_model
 from chase.protocol.kit import ProtocolKit
+from chase.runs import opening
 
 BENCHMARK = "syn-ledger@7"
 SLOW = "sim:slow-reader"
@@ -64,9 +65,9 @@ def run(request: dict[str, Any]) -> None:
 
 def serve() -> None:
     register_local(SLOW, slow_reader)
-    evaluation.open_benchmark = evolution.open_benchmark = cache(open_benchmark)  # type: ignore[assignment]
-    evolution.ProtocolKit = cache(ProtocolKit)  # type: ignore[assignment]
-    evaluation.open_benchmark(BENCHMARK).content_hash  # noqa: B018  (worked out once, for all children)
+    registry.open_benchmark = cache(open_benchmark)
+    opening.ProtocolKit = cache(ProtocolKit)  # type: ignore[assignment]
+    registry.open_benchmark(BENCHMARK).content_hash  # noqa: B018  (worked out once, for all children)
     print(json.dumps({"ready": True}), flush=True)  # noqa: T201
     for line in sys.stdin:
         request = json.loads(line)

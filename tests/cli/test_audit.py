@@ -15,7 +15,7 @@ from chase.harness.folder import load_harness
 from chase.methods.verdict import Verdict
 from chase.store.store import Store
 from chase.store.workspace import Workspace
-from tests.cli.commands import Commands, checked, kit_once, write_h0
+from tests.cli.commands import Commands, checked, write_h0
 from tests.conftest import open_once
 from tests.methods.runs import SIZES, few_tasks
 
@@ -39,15 +39,13 @@ def whole(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], t
     with (tmp_path / "cheat" / "prompt.md").open("a") as prompt:
         prompt.write(CHEAT)
     (tmp_path / "depth.json").write_text(json.dumps(DEPTH))
-    monkeypatch.setattr("chase.cli.auditing.open_benchmark", open_once)
-    monkeypatch.setattr("chase.cli.auditing.ProtocolKit", kit_once)
     return Commands(monkeypatch, capsys)
 
 
 @pytest.fixture
 def chase(whole: Commands, monkeypatch: pytest.MonkeyPatch) -> Commands:
     """Commands on a few tasks of every role."""
-    monkeypatch.setattr("chase.cli.auditing.open_benchmark", few_once)
+    monkeypatch.setattr("chase.benchmarks.registry.open_benchmark", few_once)
     return whole
 
 

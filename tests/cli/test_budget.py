@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from chase.cli.agents import Models
 from chase.models.config import Price
 from chase.models.meter import Meter
+from chase.runs.models import Access, Models
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 from chase.testing.openai_server import text_reply, token_usage
-from tests.cli.commands import Commands, checked, kit_once, serving, write_h0
+from tests.cli.commands import Commands, checked, serving, write_h0
 from tests.cli.test_audit import CHEAT, few_once
 
 B = ("--benchmark", "syn-ledger@7", "--model", "sim:reader")
@@ -29,9 +29,7 @@ def chase(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], t
     with (tmp_path / "cheat" / "prompt.md").open("a") as prompt:
         prompt.write(CHEAT)
     commands = Commands(monkeypatch, capsys)
-    for module in ("evolution", "auditing"):
-        monkeypatch.setattr(f"chase.cli.{module}.open_benchmark", few_once)
-        monkeypatch.setattr(f"chase.cli.{module}.ProtocolKit", kit_once)
+    monkeypatch.setattr("chase.benchmarks.registry.open_benchmark", few_once)
     return commands
 
 
@@ -178,9 +176,9 @@ def test_a_proposer_that_is_cut_goes_on_where_it_was(chase: Commands, tmp_path: 
 
 def test_all_models_of_a_run_are_on_its_meter_and_a_price_is_its_models_own() -> None:
     meter, price = Meter(usd=1.0), Price(input=1.0, cached=0.1, output=10.0)
-    file = {"models": {"openai-compatible:other": {"price": {"input": 2.0, "output": 3.0}}}}
+    tables = {"openai-compatible:other": {"price": {"input": 2.0, "output": 3.0}}}
     prices = {"openai-compatible:mine": price}
-    models = Models(file, "http://127.0.0.1:9/v1", meter=meter, prices=prices)
+    models = Models(Access(tables=tables, base_url="http://127.0.0.1:9/v1", meter=meter, prices=prices))
     mine, other, free = map(models.get, ("openai-compatible:mine", "openai-compatible:other", "sim:reader"))
     assert mine.meter is other.meter is free.meter is meter
     assert mine.expected_usd(1_000_000, 0) == pytest.approx(1.0)

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from chase.cli import diagnosis
 from chase.core.values import Json
 from chase.models.config import ModelConfig
+from chase.runs import doctor
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 from chase.testing.openai_server import Completion, Fault, schema_reply, text_reply, token_usage, tool_reply
@@ -105,8 +105,8 @@ def test_a_full_disk_is_found(chase: Commands, monkeypatch: pytest.MonkeyPatch) 
 def test_an_old_python_is_found(chase: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 9, 0, "final", 0))
     monkeypatch.setattr("platform.python_version", lambda: "3.9.0")
-    assert diagnosis._python().status == "failed"
-    assert diagnosis._python().detail == "this is Python 3.9.0; use 3.11 or newer."
+    assert doctor._python().status == "failed"
+    assert doctor._python().detail == "this is Python 3.9.0; use 3.11 or newer."
 
 
 def test_a_sandbox_that_does_not_start_is_found(chase: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ def test_a_sandbox_that_does_not_start_is_found(chase: Commands, monkeypatch: py
 
 
 def test_a_hook_that_does_not_do_its_work_is_found(chase: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diagnosis, "_HOOK", "def should_stop(state):\n    raise ValueError\n")
+    monkeypatch.setattr(doctor, "_HOOK", "def should_stop(state):\n    raise ValueError\n")
     payload, _ = failing(chase)
     assert "a hook gave no answer (error: ValueError)" in details(payload)["sandbox"]
 
@@ -223,8 +223,8 @@ def test_an_unreachable_endpoint_is_found_at_once(chase: Commands) -> None:
 
 
 def test_an_endpoint_that_hangs_is_given_up(chase: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diagnosis, "REQUEST_SECONDS", 0.2)
-    monkeypatch.setattr(diagnosis, "MODEL_SECONDS", 0.5)
+    monkeypatch.setattr(doctor, "REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(doctor, "MODEL_SECONDS", 0.5)
     with serving(good, lambda request, attempt: Fault(drip_seconds=1.0)) as server:
         payload, _ = failing(chase, "--model", ENDPOINT, "--base-url", server.url)
     assert statuses(payload)["answer"] == "failed"
@@ -254,7 +254,7 @@ def test_a_key_in_an_error_of_an_sdk_is_not_printed_either(
     secret = "tiny-secret-0123456789"
     monkeypatch.setenv("TINY", secret)
     model = scripted([RuntimeError(f"sent with {secret}")])
-    monkeypatch.setattr(diagnosis, "connect", lambda config: model)
+    monkeypatch.setattr(doctor, "connect", lambda config: model)
     table = f'[models."{ENDPOINT}"]\nbase_url = "http://127.0.0.1:9/v1"\napi_key_env = "TINY"\n'
     (tmp_path / "chase.toml").write_text(table)
     finished = chase("doctor", "--model", ENDPOINT, "--config", "chase.toml")
@@ -302,6 +302,6 @@ def test_replies_that_are_not_what_was_asked_for(
     def connect(config: ModelConfig) -> object:
         return model
 
-    monkeypatch.setattr(diagnosis, "connect", connect)
+    monkeypatch.setattr(doctor, "connect", connect)
     payload, _ = failing(chase, "--model", "sim:reader")
     assert (statuses(payload)["answer"], statuses(payload)["tool-calls"]) == (answer, tool_calls)

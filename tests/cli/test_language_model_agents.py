@@ -17,7 +17,6 @@ from chase.testing.ledger import H0
 from chase.testing.openai_server import FaultHook
 from chase.testing.served import served
 from tests.cli.commands import Commands, serving
-from tests.conftest import open_once
 
 MODEL = "openai-compatible:capable"
 SMALL = ("--split-sizes", "evo=8,disc=8,conf=6,cert=6", "--rollouts", "evo=2,disc=1,conf=2,cert=1", "--rounds", 2)
@@ -27,7 +26,6 @@ ALL_ROLES = ("--proposer-model", MODEL, "--challenger-model", MODEL)
 @pytest.fixture
 def chase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("chase.cli.auditing.open_benchmark", open_once)
     return Commands(monkeypatch, capsys)
 
 

@@ -1,4 +1,4 @@
-"""A run in words: what a narrator says of an event depends on its type alone."""
+"""A run in words: what is said of an event depends on its type alone."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from chase.cli.narration import Narrator
-from chase.cli.progress import RolloutProgress
+from chase.cli.watching import Watch
 from chase.core.events import AgentWaiting, Event, PoolEntry, RoundStarted, Selected
 
 
@@ -19,7 +18,7 @@ class BatchDrawn(Event):
 
 
 def said(event: Event, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    Narrator(RolloutProgress("run"))(event)
+    Watch().told(event)
     return capsys.readouterr().err.splitlines()
 
 

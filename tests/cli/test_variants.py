@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.cli.variants import resolve_variant
 from chase.core.keyed import digest
 from chase.protocol.archive import Archive
 from chase.protocol.firewall import FirewallRecord
+from chase.runs.variants import resolve_variant
 from chase.testing.ledger import parse_ledger
 from tests.cli.commands import Commands, write_h0
 from tests.conftest import open_once

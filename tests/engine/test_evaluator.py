@@ -93,6 +93,8 @@ async def test_another_role_is_out_of_reach(ledger: SynLedger, store: Store, mod
     with pytest.raises(IntegrityError, match="not held here"):
         await held.evaluate(*pair, role)
     with pytest.raises(IntegrityError, match="not held here"):
+        await held.rollouts(*pair, role)
+    with pytest.raises(IntegrityError, match="not held here"):
         await held.evaluate_all([pair], role, held.tasks("evo"))
     assert not model.requests
     assert sum(store.info().rollouts.values()) == 0
@@ -141,6 +143,7 @@ def test_what_may_be_asked_of_an_evaluator_is_named_here(ledger: SynLedger, stor
         "tasks",
         "evaluate",
         "evaluate_all",
+        "rollouts",
         "trace",
     }
 

@@ -14,14 +14,14 @@ from chase.core.agents import ALL_EDITS, Candidate, CandidateTrack, ProposerCont
 from chase.core.errors import UserError
 from chase.core.values import Json
 from chase.harness.folder import render_files
-from chase.harness.spec import Harness, initial_harness
+from chase.harness.spec import Harness
 from chase.methods.arena import Named
 from chase.methods.desks import Assignment, ProposerDesk
 from chase.methods.journal import Journal
 from chase.methods.selection import Standing, Violation
 from chase.store.workspace import Workspace
+from chase.testing.ledger import H0
 
-H0 = initial_harness("syn-ledger")
 INITIAL = Named(name="H0", harness=H0)
 FREE = Assignment(tracks=(), candidates=2)
 

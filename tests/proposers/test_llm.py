@@ -13,7 +13,6 @@ from chase.agents.history import HistoryWriter
 from chase.agents.records import AgentRecords
 from chase.core.agents import ALL_EDITS, Candidate, ProposerContext
 from chase.core.values import Json
-from chase.harness.spec import initial_harness
 from chase.methods.arena import Named
 from chase.methods.desks import Assignment, ProposerDesk
 from chase.methods.journal import Journal
@@ -21,10 +20,10 @@ from chase.proposers.llm import LanguageModelProposer
 from chase.store.records import Use
 from chase.store.store import Store
 from chase.store.workspace import Workspace
+from chase.testing.ledger import H0
 from chase.testing.scripted import ScriptedModel
 from tests.methods.agents import DRAFTS, FEEDBACK, GOOD, PROMPT, STRUCTURE, candidate, handed, submitting
 
-H0 = initial_harness("syn-ledger")
 INITIAL = Named(name="H0", harness=H0)
 FIRST, SECOND, THIRD = (candidate({"prompt.md": f"{PROMPT} {text}"}) for text in ("One.", "Two.", "Three."))
 BOTH = candidate({"harness.toml": STRUCTURE, "prompt.md": f"{PROMPT} Four."})

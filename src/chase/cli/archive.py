@@ -11,12 +11,12 @@ import typer
 from chase.cli.examples import print_example
 from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, printable, steps
-from chase.cli.variants import archived_transformation, require_made_on
 from chase.core.errors import ChaseError, IntegrityError
 from chase.core.interfaces import Benchmark
 from chase.protocol.archive import Archive, ArchiveEntry, read_archive
 from chase.protocol.archive import replay as replay_archive
 from chase.protocol.example import Example, example_of
+from chase.runs.variants import archived_transformation, require_made_on
 
 app = typer.Typer(no_args_is_help=True, help="Look at archived counterfactuals and replay them.")
 File = Annotated[Path, typer.Argument(metavar="FILE", help="An archive.json.")]

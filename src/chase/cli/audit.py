@@ -2,104 +2,30 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Any
 
 import typer
 
-from chase.cli.options import (
-    SHARED_DEFAULTS,
-    AllowNetwork,
-    AsJson,
-    BaseUrl,
-    BenchmarkName,
-    BudgetTokens,
-    BudgetUsd,
-    Challenger,
-    ChallengerCommand,
-    ChallengerModel,
-    Concurrency,
-    ConfigFile,
-    DryRun,
-    HistoryTokens,
-    ModelName,
-    NoDiff,
-    NoReduce,
-    PassEnv,
-    Patience,
-    Preset,
-    PriceOf,
-    Readable,
-    Seed,
-    SplitSizes,
-    Unconfined,
-    WorkspaceFolder,
-    flags_of,
-)
-from chase.cli.presets import AUDIT, with_preset
-from chase.cli.settings import load_config, resolve
-
-DEFAULTS: dict[str, Any] = {
-    "benchmark": "syn-ledger",
-    "model": None,
-    "baseline": None,
-    "harness": None,
-    "rounds": 3,
-    "proposals": 8,
-    "confirm_size": None,
-    "rollouts": None,
-    "level": 0.95,
-    **SHARED_DEFAULTS,
-}
+import chase
+from chase.cli.examples import print_example
+from chase.cli.forecasting import show_forecast
+from chase.cli.options import AsJson, DryRun, takes
+from chase.cli.output import emit, printable
+from chase.cli.tokens import token_lines
+from chase.core.errors import ChaseError
+from chase.runs.results import AuditResult
+from chase.runs.settings import AuditSettings
 
 
-def audit(
-    context: typer.Context,
-    harness: Annotated[Path | None, typer.Option("--harness", metavar="DIR", help="The harness to audit.")] = None,
-    baseline: Annotated[
-        Path | None, typer.Option("--baseline", metavar="DIR", help="What its gain is over; default: H_0.")
-    ] = None,
-    benchmark: BenchmarkName = None,
-    model: ModelName = None,
-    rounds: Annotated[int | None, typer.Option("--rounds", metavar="N", help="Rounds of search.")] = None,
-    proposals: Annotated[int | None, typer.Option("--proposals", metavar="N", help="Proposals in a round.")] = None,
-    transformations: Annotated[
-        list[Path] | None, typer.Option("--transformations", metavar="FILE", help="Test these; do not search.")
-    ] = None,
-    confirm_size: Annotated[
-        int | None, typer.Option("--confirm-size", metavar="N", help="Confirmation tasks; default: all unsealed.")
-    ] = None,
-    rollouts: Annotated[
-        int | None, typer.Option("--rollouts", metavar="N", help="Rollouts of a confirmation task.")
-    ] = None,
-    level: Annotated[float | None, typer.Option("--level", help="Of all intervals together.")] = None,
-    use_cert: Annotated[
-        str | None, typer.Option("--use-cert", metavar="REASON", help="Confirm on the sealed tasks too.")
-    ] = None,
-    no_diff: NoDiff = None,
-    no_reduce: NoReduce = None,
-    challenger: Challenger = None,
-    challenger_model: ChallengerModel = None,
-    challenger_command: ChallengerCommand = None,
-    history_tokens: HistoryTokens = None,
-    split_sizes: SplitSizes = None,
-    preset: Preset = None,
-    allow_network: AllowNetwork = None,
-    unconfined: Unconfined = None,
-    pass_env: PassEnv = None,
-    readable: Readable = None,
-    seed: Seed = None,
-    budget_usd: BudgetUsd = None,
-    budget_tokens: BudgetTokens = None,
-    price: PriceOf = None,
-    dry_run: DryRun = False,
-    concurrency: Concurrency = None,
-    patience: Patience = None,
-    base_url: BaseUrl = None,
-    config: ConfigFile = None,
-    workspace: WorkspaceFolder = None,
-    as_json: AsJson = False,
-) -> None:
+class GainNotSupported(ChaseError):
+    """The verdict of an audit that ends with exit code 5."""
+
+    exit_code = 5
+
+
+@takes(AuditSettings)
+def audit(given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = False) -> None:
     """Search for valid changes of the protocol that destroy a harness's gain, confirm them on fresh tasks, and judge.
 
     Searches on evo and disc, confirms on all other unsealed tasks. The same command again goes on where it stopped.
@@ -109,16 +35,60 @@ def audit(
     JSON: `verdict, reason, tasks_needed, g_rel, gamma, g_min, confirmed[], not_confirmed[], tried[],
     tokens {optimisation, certification}`; with --dry-run `per_rollout, rollouts[], agents[], total` (chase.forecast/1).
     """
-    flags = flags_of(context, [*DEFAULTS, "preset"])
-    file = load_config(config, frozenset(DEFAULTS) | {"preset"})
-    settings = resolve(with_preset(file, AUDIT, preset), flags, DEFAULTS)
-    from chase.cli.auditing import Wishes, run_audit
+    if dry_run:
+        return show_forecast(chase.forecast_audit(**given, progress=True), as_json)
+    result = chase.audit(**given, progress=True)
+    if as_json:
+        emit(result)
+    else:
+        print_audit(result)
+        typer.echo(f"Run {result.run}, {result.payload['episodes']} rollouts, {result.wall_seconds:.1f} s")
+        for line in token_lines(result.payload["tokens"]):
+            typer.echo(line)
+    if result.verdict == "not supported":
+        audited = given.get("harness", result.payload["harness"][:12])
+        raise GainNotSupported(f"the gain of {audited} is not supported: {result.reason}.")
+    return None
 
-    wishes = Wishes(
-        transformations=tuple(transformations or ()),
-        use_cert=use_cert,
-        workspace=workspace,
-        as_json=as_json,
-        dry_run=dry_run,
+
+def print_audit(result: AuditResult) -> None:
+    """The report: verdict, gain, destruction, what survives; each finding, the first with a before and after."""
+    payload, verdict = result.payload, result.verdict
+    typer.echo("Verdict: NO GAIN." if verdict == "no gain" else f"Verdict: the gain is {verdict.upper()}.")
+    typer.echo(f"  {result.reason}")
+    if payload["tasks_needed"]:
+        have = payload["confirm_tasks"]
+        typer.echo(f"  about {payload['tasks_needed']} confirmation tasks would settle it; there were {have}")
+    scores = payload["scores"]
+    typer.echo(
+        f"released gain            {_interval(payload['g_rel'])}: "
+        f"{100 * scores['baseline']['value']:.1f} % to {100 * scores['harness']['value']:.1f} %"
     )
-    run_audit(settings, file, wishes)
+    typer.echo(f"largest gain destruction {100 * result.gamma:+.1f} points")
+    typer.echo(f"surviving gain           {100 * result.g_min:+.1f} points")
+    typer.echo(
+        f"{payload['confirm_tasks']} fresh tasks; intervals hold together at {100 * payload['level']:.0f} %; "
+        + (f"searched on {payload['search_tasks']} others" if payload["search_tasks"] else "what was tested was given")
+    )
+    for place, found in enumerate(result.findings):
+        _print_finding(found)
+        if place == 0:
+            print_example(result.example(found), indent="  ")
+    if tried := {record["hash"] for record in payload["tried"] if record["hash"]}:
+        evaluated = {record["hash"] for record in payload["tried"] if record["destruction"]}
+        typer.echo(f"\nTried in search: {len(tried)} transformations, of which {len(evaluated)} were evaluated.")
+    if payload["simulated"]:
+        typer.echo("note: simulated reader: these scores are of an embedded simulator, not of a language model")
+
+
+def _print_finding(found: Mapping[str, Any]) -> None:
+    typer.echo(f"\n{found['status']}: {printable(found['what'])}")
+    typer.echo(f"  gain destruction {_interval(found['destruction'])}, log-odds {found['log_odds']['value']:+.2f}")
+    if found["status"] == "confirmed":
+        suspected = [name for name in found["suspected"] if name in found["touched"]]
+        leans = ", ".join(suspected or found["touched"]) or "the protocol"
+        typer.echo(printable(f"  the harness leans on: {leans}"))
+
+
+def _interval(estimate: Mapping[str, Any]) -> str:
+    return f"{100 * estimate['value']:+.1f} points ({100 * estimate['low']:+.1f} to {100 * estimate['high']:+.1f})"

@@ -2,139 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import chase
+from chase.cli.certify import print_table
+from chase.cli.forecasting import show_forecast
+from chase.cli.options import AsJson, DryRun, takes
+from chase.cli.output import echo, emit
+from chase.cli.tokens import token_lines
+from chase.harness.diff import Change, HarnessDiff, render_diff
+from chase.runs.results import EvolveResult
+from chase.runs.settings import EvolveSettings
 
-from chase.cli.options import (
-    SHARED_DEFAULTS,
-    AllowNetwork,
-    AsJson,
-    BaseUrl,
-    BenchmarkName,
-    BudgetTokens,
-    BudgetUsd,
-    Challenger,
-    ChallengerCommand,
-    ChallengerModel,
-    Concurrency,
-    ConfigFile,
-    DryRun,
-    HistoryTokens,
-    ModelName,
-    NoDiff,
-    NoReduce,
-    PassEnv,
-    Patience,
-    Preset,
-    PriceOf,
-    Readable,
-    Seed,
-    SplitSizes,
-    Unconfined,
-    WorkspaceFolder,
-    flags_of,
-)
-from chase.cli.settings import load_config
-from chase.methods.registry import BUILT_IN, DEFAULT_METHOD
-
-DEFAULTS: dict[str, Any] = {
-    "benchmark": "syn-ledger",
-    "model": None,
-    "method": DEFAULT_METHOD,
-    "harness": None,
-    "rounds": None,
-    "epsilon": None,
-    "eta": None,
-    "prior": "even",
-    "edit_space": "all",
-    "proposals": None,
-    "rollouts": None,
-    "proposer": None,
-    "proposer_model": None,
-    "command": None,
-    "no_certify": False,
-    "options": None,
-    **SHARED_DEFAULTS,
-}
-"""None: the benchmark's own, or the method's."""
+SYMBOLS = {"rounds": "T", "epsilon": "ε", "eta": "η"}
+"""How the paper writes what several methods have as options."""
 
 
-def evolve(
-    context: typer.Context,
-    benchmark: BenchmarkName = None,
-    model: ModelName = None,
-    method: Annotated[
-        str | None,
-        typer.Option("--method", help=f"{', '.join(BUILT_IN)}, or one that is installed; default: {DEFAULT_METHOD}."),
-    ] = None,
-    options: Annotated[
-        list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="An option of the method; repeatable.")
-    ] = None,
-    harness: Annotated[
-        Path | None, typer.Option("--harness", metavar="DIR", help="The initial harness; default: H_0.")
-    ] = None,
-    rounds: Annotated[int | None, typer.Option("--rounds", metavar="T", help="Rounds, 1 to 20.")] = None,
-    epsilon: Annotated[
-        str | None, typer.Option("--epsilon", metavar="E", help="Most gain destruction of a selected harness.")
-    ] = None,
-    eta: Annotated[
-        str | None, typer.Option("--eta", metavar="E", help="Least gain destruction that confirms a counterfactual.")
-    ] = None,
-    seed: Seed = None,
-    prior: Annotated[
-        str | None, typer.Option("--prior", help="The Proposer's prior over edits: even, procedural.")
-    ] = None,
-    edit_space: Annotated[str | None, typer.Option("--edit-space", help="What may be edited: all, documents.")] = None,
-    proposals: Annotated[
-        int | None, typer.Option("--proposals", metavar="N", help="Transformations that the Challenger writes a round.")
-    ] = None,
-    rollouts: Annotated[
-        str | None, typer.Option("--rollouts", metavar="COUNTS", help="Of a task by role, e.g. evo=2,conf=5,cert=3")
-    ] = None,
-    proposer: Annotated[
-        str | None, typer.Option("--proposer", metavar="KIND", help="mining (default), llm or coding-agent.")
-    ] = None,
-    proposer_model: Annotated[
-        str | None, typer.Option("--proposer-model", metavar="M", help="A language model as Proposer.")
-    ] = None,
-    command: Annotated[
-        str | None, typer.Option("--command", metavar="COMMAND", help="A coding agent as Proposer.")
-    ] = None,
-    challenger: Challenger = None,
-    challenger_model: ChallengerModel = None,
-    challenger_command: ChallengerCommand = None,
-    history_tokens: HistoryTokens = None,
-    split_sizes: SplitSizes = None,
-    preset: Preset = None,
-    allow_network: AllowNetwork = None,
-    unconfined: Unconfined = None,
-    pass_env: PassEnv = None,
-    readable: Readable = None,
-    no_reduce: NoReduce = None,
-    no_diff: NoDiff = None,
-    no_certify: Annotated[bool | None, typer.Option("--no-certify", help="Leave the certification set sealed.")] = None,
-    reopen: Annotated[
-        str | None, typer.Option("--reopen", metavar="REASON", help="Why a set that was opened is opened again.")
-    ] = None,
-    resume: Annotated[
-        str | None,
-        typer.Option(
-            "--resume", metavar="RUN", help="Go on with an unfinished run: its id, the beginning of it, or latest."
-        ),
-    ] = None,
-    budget_usd: BudgetUsd = None,
-    budget_tokens: BudgetTokens = None,
-    price: PriceOf = None,
-    dry_run: DryRun = False,
-    concurrency: Concurrency = None,
-    patience: Patience = None,
-    base_url: BaseUrl = None,
-    config: ConfigFile = None,
-    workspace: WorkspaceFolder = None,
-    as_json: AsJson = False,
-) -> None:
+@takes(EvolveSettings)
+def evolve(given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = False) -> None:
     """Evolve a harness: propose, select under the archive's constraints, challenge, confirm; at the end certify once.
 
     What happens is told on stderr; H*, the archive and the certification are on stdout and in .chase/runs/RUN/.
@@ -146,10 +33,63 @@ def evolve(
     wall_seconds, rollout_seconds, warnings`; with --dry-run `per_rollout, rollouts[], agents[], total`
     (chase.forecast/1).
     """
-    flags = flags_of(context, [*DEFAULTS, "preset"])
-    file = load_config(config, frozenset(DEFAULTS) | {"preset"})
-    # Models and engine take a second to import: only who runs them waits for them.
-    from chase.cli.evolution import Wishes, evolve_harness
+    if dry_run:
+        return show_forecast(chase.forecast_evolve(**given, progress=True), as_json)
+    result = chase.evolve(**given, progress=True)
+    return emit(result) if as_json else _print(result)
 
-    wishes = Wishes(resume=resume, reopen=reopen, workspace=workspace, as_json=as_json, dry_run=dry_run)
-    evolve_harness(flags, file, wishes)
+
+def _print(result: EvolveResult) -> None:
+    payload = result.payload
+    config = payload["config"]
+    settings = [f"seed {config['seed']}"]
+    settings += [f"{symbol} = {config[name]}" for name, symbol in SYMBOLS.items() if name in config]
+    echo(
+        f"run {result.run}: {config['method']} on {config['benchmark']}, model {config['model']}, {', '.join(settings)}"
+    )
+    _print_final(payload["final"], config["initial"])
+    _print_archive(payload["archive"])
+    if payload["certification"] is None:
+        echo(f"\nnot certified: `chase certify {result.run}` opens the sealed tasks")
+    else:
+        echo("")
+        print_table(payload["certification"])
+    seconds, inside = result.wall_seconds, payload["rollout_seconds"]
+    cost = payload["spent"]["cost_usd"]
+    echo(
+        f"\n{payload['executed']} rollouts executed, {payload['reused']} from the store; "
+        f"{payload['spent']['requests']} requests, cost {'unknown' if cost is None else f'${cost:.4f}'}; "
+        f"{seconds:.1f} s, {seconds - inside:.1f} s of them outside rollouts"
+    )
+    for line in token_lines(payload["tokens"]):
+        echo(line)
+    for warning in result.warnings:
+        echo(f"note: {warning}")
+    here = Path.cwd()
+    echo(f"files: {result.folder.relative_to(here) if result.folder.is_relative_to(here) else result.folder}/")
+
+
+def _print_final(final: Mapping[str, Any], initial: str) -> None:
+    scores = {row["harness"]: row["released"] for row in final["selection"]["pool"]}
+    score, first = scores[final["name"]], next(iter(scores.values()))
+    echo(
+        f"H* = {final['name']} [{final['hash'][:12]}]: {100 * score:.1f} % on evo as released, H_0 {100 * first:.1f} %"
+    )
+    if not final["changes"]:
+        return echo("  the initial harness itself")
+    changes = tuple(
+        Change(**{**{key: value for key, value in change.items() if key != "track"}, "lines": tuple(change["lines"])})
+        for change in final["changes"]
+    )
+    text = render_diff(HarnessDiff(old=initial, new=final["hash"], changes=changes))
+    return echo("\n".join(f"  {line}".rstrip() for line in text.split("\n")[1:]))
+
+
+def _print_archive(archive: list[Mapping[str, Any]]) -> None:
+    echo(f"\narchive: the released benchmark and {len(archive)} confirmed counterfactual{'s'[: len(archive) != 1]}")
+    for entry in archive:
+        found = ", ".join(
+            f"{name} {100 * entry[name]['value']:+.1f} ± {100 * entry[name]['se']:.1f}"
+            for name in ("discovery", "confirmation")
+        )
+        echo(f"  {entry['name']}  round {entry['round']}  {entry['what']}  [{found}]")

@@ -1,4 +1,4 @@
-"""`--dry-run`: what a run would take, in text or as `chase.forecast/1`. Runs nothing and writes nothing."""
+"""`--dry-run`: what a run would take, in text or as `chase.forecast/1`."""
 
 from __future__ import annotations
 
@@ -8,58 +8,14 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from chase.cli.agents import Models
 from chase.cli.output import emit_json, emit_table, printable
 from chase.cli.tokens import millions
-from chase.core.agents import Agent
-from chase.methods.audit import AuditPlan
-from chase.methods.forecast import Forecast, Price, Rates, describe, typical_rollout
-from chase.methods.run import Plan
-from chase.models.chat import ChatModel
-from chase.store.store import Store
-from chase.store.workspace import Workspace
+from chase.runs.results import ForecastResult
 
 
-def show_forecast(
-    forecast: Forecast,
-    plan: Plan | AuditPlan,
-    models: Models,
-    settings: Mapping[str, Any],
-    workspace: Workspace,
-    as_json: bool,
-) -> None:
-    """Print a forecast, with what the workspace's store and the models' prices add to it."""
-    model = models.get(settings["model"])
-    benchmark, fingerprint = plan.benchmark, model.fingerprint
-    if workspace.database.exists():
-        with Store.open(workspace, write=False) as store:
-            typical = typical_rollout(store, benchmark, fingerprint)
-    else:
-        typical = typical_rollout(None, benchmark, fingerprint)
-    most = model.config.settings.get("max_tokens")
-    agents: tuple[Agent, ...] = ("proposer", "challenger")
-    rates = Rates(
-        typical=typical,
-        reply_tokens=most if isinstance(most, int) else None,
-        price=_price(model),
-        agent_prices={
-            agent: _price(models.get(settings.get(f"{agent}_model") or model.config.name)) for agent in agents
-        },
-    )
-    payload = {
-        "command": "evolve" if isinstance(plan, Plan) else "audit",
-        "method": plan.method.name if isinstance(plan, Plan) else None,
-        "benchmark": benchmark.name,
-        "model": model.config.name,
-        **describe(forecast, rates),
-    }
-    if as_json:
-        return emit_json("chase.forecast/1", payload)
-    return _print(payload, forecast.limits.steps)
-
-
-def _price(model: ChatModel) -> Price:
-    return lambda given, cached, said: model.expected_usd(given, said, cached_tokens=cached)
+def show_forecast(forecast: ForecastResult, as_json: bool) -> None:
+    """Print a forecast."""
+    return emit_json(forecast.schema, forecast.payload) if as_json else _print(forecast.payload, forecast.steps)
 
 
 def _print(payload: Mapping[str, Any], steps: int) -> None:

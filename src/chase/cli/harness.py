@@ -15,9 +15,10 @@ from chase.cli.opening import open_benchmark
 from chase.cli.output import emit_json, new_folder, printable
 from chase.core.errors import UserError, choose
 from chase.harness.diff import diff_harnesses, render_diff
-from chase.harness.folder import CONTROL, initial_harness, load_harness, read_text, save_harness
+from chase.harness.folder import CONTROL, initial_harness, load_harness, save_harness
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import COMPONENTS, Harness
+from chase.runs.opening import checked_hooks
 
 app = typer.Typer(no_args_is_help=True, help="Start, check, read and compare harnesses (folders).")
 
@@ -78,19 +79,6 @@ def _own_benchmark(harness: Harness, folder: Path) -> str:
         return choose("benchmark", harness.structure.benchmark, benchmark_names())
     except UserError as refusal:
         raise UserError(f"benchmark in {folder}/harness.toml: {refusal}") from None
-
-
-def checked_hooks(harness: Harness, folder: Path) -> list[str]:
-    """The hooks that control.py defines, after the sandbox has checked it."""
-    if harness.control_source is None:
-        return []
-    from chase.engine.sandbox import check_control
-
-    try:
-        # The text as it is in the file, so that the lines that are named are the file's.
-        return list(check_control(read_text(folder / CONTROL)).hooks)
-    except UserError as refusal:
-        raise UserError(f"{folder}/{refusal}") from None
 
 
 def _components(initial: Harness, harness: Harness) -> Iterator[dict[str, Any]]:

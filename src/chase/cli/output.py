@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from chase.core.errors import UserError
+from chase.runs.results import Result
 
 _BEYOND_ASCII = re.compile(r"[^\n -~]")
 
@@ -24,6 +25,11 @@ def emit_json(schema: str, payload: Mapping[str, Any]) -> None:
     """One JSON object on stdout, with its schema's name. Characters that could steer a terminal are escaped."""
     text = json.dumps({"schema": schema, **payload}, ensure_ascii=False, indent=2)
     typer.echo(_BEYOND_ASCII.sub(lambda found: _escaped(found[0]), text))
+
+
+def emit(result: Result) -> None:
+    """A run's result as one JSON object on stdout."""
+    emit_json(result.schema, result.payload)
 
 
 def _escaped(char: str) -> str:
@@ -37,6 +43,11 @@ def printable(text: str) -> str:
     """
     text = text.replace("\r\n", "\n")
     return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
+def echo(line: str) -> None:
+    """A line on stdout that cannot steer a terminal."""
+    typer.echo(printable(line))
 
 
 def emit_table(table: Table) -> None:
@@ -58,7 +69,7 @@ class Steps:
 
     def __call__(self, step: str) -> None:
         elapsed = time.monotonic() - self._start
-        line = f"{self._label}: {step} ({elapsed:.0f} s)"
+        line = f"{self._label}: {step} ({elapsed:.0f} s)" if self._label else f"{step} ({elapsed:.0f} s)"
         if self._terminal:
             typer.echo(f"\r\x1b[2K{line}", err=True, nl=False)
         elif elapsed - self._last_plain >= 2 or not self._last_plain:

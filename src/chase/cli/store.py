@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 from chase.cli.output import emit_json, emit_table, new_folder, steps
-from chase.cli.settings import locate
 from chase.cli.tokens import TITLES, token_table
 from chase.core.errors import IntegrityError
-from chase.methods.accounting import STAGES, accounts
+from chase.runs.accounting import STAGES, accounts
+from chase.runs.opening import locate
 from chase.store.records import Problem, StoreInfo
 from chase.store.schema import require_store
 from chase.store.store import Store

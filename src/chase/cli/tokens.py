@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from chase.methods.accounting import STAGES, Account
+from chase.runs.accounting import STAGES, Account
 
 TITLES = {"optimisation": "optimisation and selection", "certification": "certification"}
 

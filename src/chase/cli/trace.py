@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from chase.cli.output import emit_json, printable
-from chase.cli.settings import locate
 from chase.engine.trace import result_text
+from chase.runs.opening import locate
 from chase.store.reader import SHOWN_ROLLOUTS
 from chase.store.records import Run, StoredRollout
 from chase.store.store import Store

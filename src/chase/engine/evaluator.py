@@ -12,7 +12,7 @@ from chase.core.errors import IntegrityError
 from chase.core.interfaces import Benchmark, Transformation
 from chase.core.values import Json
 from chase.engine.rollout import Job
-from chase.engine.runner import Runner
+from chase.engine.runner import Runner, Scored
 from chase.harness.spec import Harness
 from chase.stats.estimates import within_task_means
 from chase.store.store import Store
@@ -98,6 +98,29 @@ class Evaluator:
         self, pairs: list[tuple[Harness, Transformation[Any]]], role: str, tasks: tuple[str, ...] | None = None
     ) -> list[Cell]:
         """Several harnesses and transformations at once, on all tasks of the role or on some."""
+        found = await self._results(pairs, role, tasks)
+        return [
+            Cell(
+                role=role,
+                harness=harness.hash,
+                transformation=transformation.hash,
+                scores={task: tuple(r.outcome.score or 0.0 for r in rs) for task, rs in by_task.items()},
+                reasons={task: tuple(r.outcome.reason for r in rs) for task, rs in by_task.items()},
+                rollouts={task: tuple(r.digest for r in rs) for task, rs in by_task.items()},
+            )
+            for (harness, transformation), by_task in zip(pairs, found, strict=True)
+        ]
+
+    async def rollouts(
+        self, harness: Harness, transformation: Transformation[Any], role: str, tasks: tuple[str, ...] | None = None
+    ) -> dict[str, list[Scored]]:
+        """Task → each of its rollouts, with what it used and whether it was in the store already."""
+        (found,) = await self._results([(harness, transformation)], role, tasks)
+        return found
+
+    async def _results(
+        self, pairs: list[tuple[Harness, Transformation[Any]]], role: str, tasks: tuple[str, ...] | None
+    ) -> list[dict[str, list[Scored]]]:
         chosen = self.tasks(role) if tasks is None else tasks
         if strange := set(chosen) - set(self.tasks(role)):
             raise IntegrityError(f"task {min(strange)} is not of role '{role}', which is what is held here.")
@@ -116,21 +139,9 @@ class Evaluator:
             for index in range(count)
         ]
         results = iter(await self._runner.evaluate(jobs))
-        cells = []
-        for harness, transformation in pairs:
-            by_task = {task: [next(results) for _ in range(count)] for task in chosen}
-            self._mine.update(result.digest for of_task in by_task.values() for result in of_task)
-            cells.append(
-                Cell(
-                    role=role,
-                    harness=harness.hash,
-                    transformation=transformation.hash,
-                    scores={task: tuple(r.outcome.score or 0.0 for r in rs) for task, rs in by_task.items()},
-                    reasons={task: tuple(r.outcome.reason for r in rs) for task, rs in by_task.items()},
-                    rollouts={task: tuple(r.digest for r in rs) for task, rs in by_task.items()},
-                )
-            )
-        return cells
+        found = [{task: [next(results) for _ in range(count)] for task in chosen} for _ in pairs]
+        self._mine.update(result.digest for by_task in found for of_task in by_task.values() for result in of_task)
+        return found
 
     def trace(self, digest: str) -> Json:
         """The trace of a rollout that was evaluated here; any other is refused, in the store or not."""

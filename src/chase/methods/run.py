@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from chase.core.agents import ALL_EDITS, Agent, EditSpace
 from chase.core.errors import IntegrityError, SetupError, UserError
 from chase.core.events import Tell
 from chase.core.interfaces import Benchmark, Challenger, Proposer
-from chase.core.keyed import digest
 from chase.core.values import Json
 from chase.engine.evaluator import Evaluator
 from chase.engine.rollout import Job
@@ -234,12 +232,3 @@ class Run:
     def _write_harness(self, folder: str, harness: Harness) -> None:
         for name, text in render_files(harness).items():
             self.journal.write(f"{folder}/{name}", text)
-
-
-def run_id(config: Mapping[str, Json]) -> str:
-    """The first id for a config: method and digest. A second run of the same config adds a number."""
-    return f"{config.get('method') or config['command']}-{digest(config)[:10]}"
-
-
-def write_result(journal: Journal, payload: Mapping[str, Json]) -> None:
-    journal.write("result.json", json.dumps(payload, indent=2) + "\n")

@@ -26,6 +26,12 @@ def missing_key(model: str, variable: str) -> SetupError:
     return SetupError(f"model '{model}' needs a key: set the environment variable {variable}.")
 
 
+def redactor_for(variable: str | None) -> Redactor:
+    """Blanks the key in a variable too, whatever the variable is called."""
+    key = os.environ.get(variable or "")
+    return Redactor([key] if key else [])
+
+
 class Redactor:
     """Blanks every key that the environment holds out of a text, for errors that quote a provider."""
 

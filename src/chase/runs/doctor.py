@@ -21,7 +21,8 @@ from chase.engine.sandbox import Sandbox
 from chase.models.chat import Reply
 from chase.models.config import LOCAL, OPENAI_COMPATIBLE, ModelConfig
 from chase.models.connect import connect
-from chase.models.secrets import Redactor
+from chase.models.secrets import redactor_for
+from chase.runs.loops import run_to_end
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 
@@ -71,11 +72,10 @@ class Check:
 
 def diagnose(workspace: Workspace, model: ModelConfig | None) -> list[Check]:
     """Every check, in order. With a model, it is asked once or twice."""
-    checks = [_python(), asyncio.run(_sandbox()), _disk(workspace), _store(workspace)]
+    checks = [_python(), run_to_end(_sandbox), _disk(workspace), _store(workspace)]
     if model is not None:
-        key = os.environ.get(model.api_key_env or "")
-        redact = Redactor([key] if key else [])
-        checks += [replace(check, detail=redact(check.detail)) for check in asyncio.run(_model(model))]
+        redact = redactor_for(model.api_key_env)
+        checks += [replace(check, detail=redact(check.detail)) for check in run_to_end(lambda: _model(model))]
     return checks
 
 

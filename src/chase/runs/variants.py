@@ -1,4 +1,4 @@
-"""What `--variant` means: a construction of the benchmark, a transformation in a file, or an archive's entry."""
+"""What a variant's name means: a construction of the benchmark, a transformation in a file, or an archive's entry."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from chase.protocol.archive import SCHEMA, Archive, ArchiveEntry, read_archive
 from chase.protocol.proposal import parse_for
 from chase.protocol.transformation import OperatorList
 
-HELP = "released, a construction (neutral, neutralise-depth), FILE.json, or ARCHIVE.json#b2"
-
 
 def resolve_variant(benchmark: Benchmark[Any], variant: str) -> Transformation[Any]:
-    """The transformation that a `--variant` names; what cannot be used is refused before anything runs."""
+    """The transformation that a variant's name means; what cannot be used is refused before anything runs."""
     if variant.endswith(".json"):
         return _in_file(benchmark, Path(variant))
     path, _, name = variant.rpartition("#")

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from chase.core.values import Json, Usage
+from chase.store.reader import Reader
 from chase.store.records import EpisodeCount, Spend
 
 Stage = Literal["optimisation", "certification"]
@@ -109,3 +110,33 @@ def _tokens(usage: Usage) -> Mapping[str, int]:
     """The paper's two columns: input and output in all, and without cached input."""
     total = usage.input_tokens + usage.output_tokens
     return {"total": total, "uncached": total - usage.cached_tokens}
+
+
+# Of one run, as results carry it
+
+
+def tokens_of(store: Reader, run: str) -> dict[str, Json]:
+    """The paper's two columns by stage."""
+    return stages(accounts(store.episodes(run), store.spend(run)))
+
+
+def counts_of(store: Reader, run: str) -> dict[str, Json]:
+    """Rollouts that were executed and reused, what was spent, and tokens by stage."""
+    episodes = store.episodes(run)
+    reused = sum(count.reused for count in episodes)
+    return {
+        "executed": sum(count.episodes for count in episodes) - reused,
+        "reused": reused,
+        "spent": asdict(sum((spend.usage for spend in store.spend(run)), Usage())),
+        "tokens": tokens_of(store, run),
+    }
+
+
+def episodes_of(store: Reader, run: str) -> int:
+    """Rollouts that the run used, those from the store included."""
+    return sum(count.episodes for count in store.episodes(run))
+
+
+def served_models(store: Reader, run: str) -> list[str]:
+    """The models that answered, as their providers name them."""
+    return sorted({name for used in store.used(run) for name in used.rollout.served_models})

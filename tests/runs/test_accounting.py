@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chase.core.values import Usage
-from chase.methods.accounting import accounts, paid_before, stages
+from chase.runs.accounting import accounts, paid_before, stages
 from chase.store.records import EpisodeCount, Spend
 
 

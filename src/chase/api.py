@@ -1,0 +1,161 @@
+"""The Python API: what `import chase` offers, and what the command line is written on.
+
+Keyword arguments are the fields of the settings models (`chase.runs.settings`); a wrong one is the same `UserError`,
+with the same sentence, as on the command line. Every function may be called inside a running event loop.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from chase.core.interfaces import Benchmark
+from chase.harness import folder as folders
+from chase.harness.spec import Harness
+from chase.runs import opening
+from chase.runs.config import said
+from chase.runs.listening import Listener, Silent
+from chase.runs.results import AuditResult, CertifyResult, EvolveResult, ForecastResult, RolloutResult
+from chase.runs.settings import AuditSettings, CertifySettings, EvolveSettings, RolloutSettings
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Progress = bool | Listener | None
+"""True: told on stderr. A listener hears it itself. None: as True where somebody is watching."""
+
+
+class _Rollout(RolloutSettings):
+    progress: Progress = None
+
+
+class _Evolve(EvolveSettings):
+    progress: Progress = None
+
+
+class _Audit(AuditSettings):
+    progress: Progress = None
+
+
+class _Certify(CertifySettings):
+    progress: Progress = None
+
+
+def _takes(keywords: Callable[P, object]) -> Callable[[Callable[[Mapping[str, Any], Listener], R]], Callable[P, R]]:
+    """Gives a function the keyword arguments of a model, typed, and `progress`."""
+
+    def typed(function: Callable[[Mapping[str, Any], Listener], R]) -> Callable[P, R]:
+        @wraps(function)
+        def call(*nothing: P.args, **given: P.kwargs) -> R:
+            if nothing:
+                raise TypeError(f"{function.__name__}() takes keyword arguments only.")
+            settings: dict[str, Any] = dict(given)
+            return function(settings, listener_of(settings.pop("progress", None)))
+
+        call.__signature__ = inspect.signature(keywords)  # type: ignore[attr-defined]
+        return call
+
+    return typed
+
+
+def listener_of(progress: Progress) -> Listener:
+    """Who hears of a run."""
+    if progress is None:
+        progress = hasattr(sys, "ps1") or sys.stderr.isatty()
+    if isinstance(progress, bool):
+        if not progress:
+            return Silent()
+        from chase.cli.watching import Watch
+
+        return Watch()
+    return progress
+
+
+def open_benchmark(name: str, data: str | Path | None = None) -> Benchmark[Any]:
+    """The benchmark of a name such as `syn-ledger@7`; `data` is the folder of one that needs it."""
+    return opening.open_benchmark(name, data)
+
+
+def initial_harness(benchmark: Benchmark[Any]) -> Harness:
+    """`H_0` of a benchmark: the paper's initial harness."""
+    return folders.initial_harness(benchmark)
+
+
+def load_harness(folder: str | Path) -> Harness:
+    """The harness in a folder."""
+    return folders.load_harness(Path(folder))
+
+
+@_takes(_Rollout)
+def rollout(given: Mapping[str, Any], listener: Listener) -> RolloutResult:
+    """Score a harness on one task set under one variant. What the store has is not run again."""
+    asked = said(RolloutSettings, given)
+    from chase.runs.rollout import rollout as run  # models and engine take a second to import
+
+    return run(asked, listener)
+
+
+@_takes(_Evolve)
+def evolve(given: Mapping[str, Any], listener: Listener) -> EvolveResult:
+    """Evolve a harness with a method, and at the end open the sealed tasks once. `resume` goes on with a run."""
+    asked = said(EvolveSettings, given)
+    from chase.runs.evolve import evolve as run
+
+    return run(asked, listener)
+
+
+@_takes(_Evolve)
+def forecast_evolve(given: Mapping[str, Any], listener: Listener) -> ForecastResult:
+    """What `evolve` with these settings can take: rollouts, requests, tokens, cost. Runs and writes nothing."""
+    asked = said(EvolveSettings, given)
+    from chase.runs.evolve import forecast as run
+
+    return run(asked, listener)
+
+
+@_takes(_Audit)
+def audit(given: Mapping[str, Any], listener: Listener) -> AuditResult:
+    """Search for valid changes of the protocol that destroy a harness's gain, confirm them on fresh tasks, judge."""
+    asked = said(AuditSettings, given)
+    from chase.runs.audit import audit as run
+
+    return run(asked, listener)
+
+
+@_takes(_Audit)
+def forecast_audit(given: Mapping[str, Any], listener: Listener) -> ForecastResult:
+    """What `audit` with these settings can take: rollouts, requests, tokens, cost. Runs and writes nothing."""
+    asked = said(AuditSettings, given)
+    from chase.runs.audit import forecast as run
+
+    return run(asked, listener)
+
+
+def _of_a_run(
+    keywords: Callable[P, object],
+) -> Callable[[Callable[[str, Mapping[str, Any], Listener], R]], Callable[Concatenate[str, P], R]]:
+    """`_takes`, for a function whose first argument is a run."""
+
+    def typed(function: Callable[[str, Mapping[str, Any], Listener], R]) -> Callable[Concatenate[str, P], R]:
+        @wraps(function)
+        def call(run: str, /, *nothing: P.args, **given: P.kwargs) -> R:
+            return _takes(keywords)(partial(function, run))(*nothing, **given)
+
+        own = inspect.Parameter("run", inspect.Parameter.POSITIONAL_ONLY, annotation=str)
+        parameters = [own, *inspect.signature(keywords).parameters.values()]
+        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return call
+
+    return typed
+
+
+@_of_a_run(_Certify)
+def certify(run: str, given: Mapping[str, Any], listener: Listener) -> CertifyResult:
+    """The certification of a finished evolution: its id, the beginning of it, or `latest`. Made if there is none."""
+    asked = said(CertifySettings, given)
+    from chase.runs.certify import certify as made
+
+    return made(run, asked, listener)

@@ -1,0 +1,42 @@
+"""A run on stderr as it goes on: rollouts that finish, what agents and methods do, outages."""
+
+from __future__ import annotations
+
+from chase.cli.narration import lines, stage
+from chase.cli.output import Steps
+from chase.cli.progress import RolloutProgress, clear_line, say_aside
+from chase.core.events import Event
+from chase.engine.rollout import Job
+from chase.engine.runner import Scored
+from chase.runs.listening import Building, RunBegun, RunEnded
+
+
+class Watch:
+    """Says on stderr what a run does: one live line on a terminal, plain lines elsewhere."""
+
+    def __init__(self) -> None:
+        self._progress = RolloutProgress("")
+        self._steps = Steps("")
+
+    def started(self, *, total: int, reused: int) -> None:
+        self._progress.started(total=total, reused=reused)
+
+    def finished(self, scored: Scored) -> None:
+        self._progress.finished(scored)
+
+    def failed(self, job: Job, reason: str, *, again: bool) -> None:
+        self._progress.failed(job, reason, again=again)
+
+    def told(self, event: Event) -> None:
+        if isinstance(event, Building):
+            self._steps(f"building {event.benchmark}: please wait")
+        elif isinstance(event, RunEnded):
+            clear_line()
+        elif isinstance(event, RunBegun):
+            # An evolution makes many short evaluations and tells what they are for.
+            brief = event.command == "evolve"
+            self._progress = RolloutProgress(event.run if brief else event.label, brief=brief)
+        if (under_way := stage(event)) is not None:
+            self._progress.label = under_way
+        for line in lines(event):
+            say_aside(line)

@@ -1,0 +1,160 @@
+"""An audit run: is a harness's gain real, or a benchmark-wide shortcut?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from chase.core.agents import Draft
+from chase.core.errors import UserError
+from chase.core.interfaces import Benchmark
+from chase.core.values import Json
+from chase.harness.spec import Harness
+from chase.methods.audit import AuditPlan, audit_harness
+from chase.methods.audit import AuditSettings as SearchSettings
+from chase.methods.forecast import forecast_audit
+from chase.protocol.kit import ProtocolKit
+from chase.protocol.screening import screen_draft
+from chase.runs.accounting import episodes_of, tokens_of
+from chase.runs.agents import make_challenger
+from chase.runs.config import Said
+from chase.runs.finding import Which
+from chase.runs.life import Life, OpenRun
+from chase.runs.listening import Listener
+from chase.runs.loops import run_to_end
+from chase.runs.models import Models, access_of
+from chase.runs.opening import Opener, locate, open_harness, role_sizes, split_sizes
+from chase.runs.pricing import priced
+from chase.runs.results import AuditResult, ForecastResult
+from chase.runs.settings import AuditSettings
+
+COMMAND = "audit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """What one `chase audit` examines, everything checked."""
+
+    settings: AuditSettings
+    models: Models
+    model: str
+    benchmark: Benchmark[Any]
+    """With as many tasks as were asked for."""
+    plan: AuditPlan
+
+    schema = AuditResult.schema
+
+    @property
+    def concurrency(self) -> int:
+        return self.settings.concurrency
+
+    @property
+    def label(self) -> str:
+        return f"audit on {self.benchmark.name}"
+
+    def identity(self, fingerprint: str) -> dict[str, Json]:
+        return self.plan.describe(fingerprint)
+
+    def resolved(self) -> Mapping[str, Any]:
+        return self.settings.written(benchmark=self.benchmark.name)
+
+    def harnesses(self) -> Mapping[str, Harness]:
+        return {"H0": self.plan.baseline, "H": self.plan.harness}
+
+    async def carry_out(self, run: OpenRun) -> dict[str, Json]:
+        plan = self.plan
+        audited = await audit_harness(
+            plan,
+            run=run.id,
+            store=run.store,
+            model=run.model,
+            sandbox=run.sandbox,
+            tell=run.listener.told,
+            progress=run.listener,
+            concurrency=run.concurrency,
+        )
+        return {
+            "run": run.id,
+            "benchmark": self.benchmark.name,
+            "model": self.model,
+            "baseline": plan.baseline.hash,
+            "harness": plan.harness.hash,
+            "seed": plan.seed,
+            **audited.to_json(),
+            "episodes": episodes_of(run.store, run.id),
+            "tokens": tokens_of(run.store, run.id),
+            "simulated": run.model.config.provider == "sim",
+        }
+
+
+def audit(said: Said[AuditSettings], listener: Listener) -> AuditResult:
+    """Audit what was asked for. The same again goes on where it stopped, and pays for nothing twice."""
+    life = Life(which=Which(command=COMMAND), workspace=locate(said.settings().workspace), listener=listener)
+    opener = Opener(listener)
+    work = life.prepared(said, lambda said: prepare(said, opener, listener))
+    lived = run_to_end(lambda: life.live(work))
+    return AuditResult(payload=lived.payload, folder=lived.folder.path, benchmark=work.benchmark)
+
+
+def forecast(said: Said[AuditSettings], listener: Listener) -> ForecastResult:
+    """What the audit can take at most. Runs nothing and writes nothing."""
+    work = prepare(said, Opener(listener), listener)
+    return priced(forecast_audit(work.plan), COMMAND, None, work.benchmark, work.models, work.settings)
+
+
+def prepare(said: Said[AuditSettings], opener: Opener, listener: Listener) -> Audit:
+    """The audit that was described, everything checked before anything runs."""
+    settings = said.settings()
+    if settings.use_cert is not None and not settings.use_cert.strip():
+        raise UserError("--use-cert needs a reason: it stays in the record.")
+    name = str(settings.model)
+    models = Models(access_of(settings, said.models, listener))
+    models.get(name)  # what can be refused at once is, before a benchmark is built
+    challenger = make_challenger(settings, models)
+    whole = opener.benchmark(settings)
+    benchmark = whole.fewer(split_sizes(settings.split_sizes, role_sizes(whole)))
+    rollouts = dict(benchmark.defaults.rollouts)
+    if settings.rollouts is not None:
+        rollouts |= {role: settings.rollouts for role in rollouts if role not in ("evo", "disc")}
+    kit = opener.kit(benchmark)
+    plan = AuditPlan(
+        benchmark=benchmark,
+        kit=kit,
+        baseline=open_harness(settings.baseline, benchmark),
+        harness=open_harness(settings.harness, benchmark),
+        challenger=challenger,
+        settings=SearchSettings(
+            rounds=settings.rounds,
+            proposals=settings.proposals,
+            reduce=not settings.no_reduce,
+            level=settings.level,
+        ),
+        rollouts=rollouts,
+        seed=settings.seed,
+        confirm_size=settings.confirm_size,
+        use_cert=settings.use_cert,
+        given=tuple(_draft(Path(path), kit) for path in settings.transformations),
+    )
+    if plan.harness.hash == plan.baseline.hash:
+        named = settings.harness if isinstance(settings.harness, str) else plan.harness.hash[:12]
+        raise UserError(f"harness={named} is the same as its baseline: there is no gain to audit.")
+    return Audit(settings=settings, models=models, model=name, benchmark=benchmark, plan=plan)
+
+
+def _draft(path: Path, kit: ProtocolKit) -> Draft:
+    """A given transformation, through the same screens as a Challenger's: before anything is run."""
+    try:
+        form = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"--transformations={path} cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        raise UserError(f"--transformations={path} is not valid JSON: {error}.") from None
+    if not isinstance(form, dict):
+        raise UserError(f"--transformations={path} must hold one JSON object. See docs/transformations.md.")
+    screened = screen_draft(kit, Draft(form=form), archived=())
+    if screened.verdict != "valid":
+        raise UserError(f"--transformations={path} is {screened.verdict}: {screened.reason}")
+    return screened.draft

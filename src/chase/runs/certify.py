@@ -1,0 +1,53 @@
+"""Certifying a finished evolution: printed from its result, made where there is none or where it is asked for again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from chase.core.errors import UserError
+from chase.runs.config import Said, said
+from chase.runs.evolve import COMMAND, prepare, with_settings_of
+from chase.runs.finding import Which, find_run
+from chase.runs.folder import RunFolder
+from chase.runs.life import Life
+from chase.runs.listening import Listener
+from chase.runs.loops import run_to_end
+from chase.runs.opening import Opener, locate
+from chase.runs.results import CertifyResult
+from chase.runs.settings import CertifySettings, EvolveSettings
+from chase.store.store import Store
+from chase.store.workspace import Workspace
+
+SHOWN = ("run", "config", "final", "certification", "warnings")
+
+
+def certify(run: str, asked: Said[CertifySettings], listener: Listener) -> CertifyResult:
+    """The certification of a finished run: its id, the beginning of it, or `latest`."""
+    settings = asked.settings()
+    workspace = locate(settings.workspace)
+    with Store.open(workspace, write=False) as store:
+        stored = find_run(store, COMMAND, run)
+    if stored.status != "finished":
+        raise UserError(f"run '{stored.id}' is not finished: go on with `chase evolve --resume {stored.id}`.")
+    folder = RunFolder(workspace, stored.id)
+    payload: Mapping[str, Any] = folder.read_result()
+    if settings.reopen is not None and not settings.reopen.strip():
+        raise UserError("--reopen needs a reason: it stays in the record.")
+    if payload["certification"] is None or settings.reopen is not None:
+        payload = _certified(folder, payload, settings, workspace, listener)
+    return CertifyResult(payload={name: payload[name] for name in SHOWN}, folder=folder.path)
+
+
+def _certified(
+    folder: RunFolder, earlier: Mapping[str, Any], settings: CertifySettings, workspace: Workspace, listener: Listener
+) -> Mapping[str, Any]:
+    """The result with a certification that is made now, under the run's caps where no others are given."""
+    caps = {"budget_usd": settings.budget_usd, "budget_tokens": settings.budget_tokens}
+    opener = Opener(listener)
+    prepared = prepare(with_settings_of(said(EvolveSettings, caps), folder), opener, listener)
+    work = replace(prepared, certify=True, reason=settings.reopen or "", earlier=earlier)
+    which = Which(command=COMMAND, certified=folder.run)
+    life = Life(which=which, workspace=workspace, listener=listener, earlier=earlier)
+    return run_to_end(lambda: life.live(work)).payload

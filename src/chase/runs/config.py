@@ -1,0 +1,166 @@
+"""What a user said: keywords or flags over a config file over a preset, checked as one settings model."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from chase.core.errors import UserError, choose
+from chase.models.config import ModelConfig, Price
+from chase.runs.declaring import Settings
+from chase.runs.kinds import Kind
+
+MODELS = "models"
+"""The config file's tables of models, beside the settings."""
+MODEL_KEYS = frozenset(field.name for field in fields(ModelConfig)) - {"name"}
+
+S = TypeVar("S", bound=Settings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said(Generic[S]):
+    """What a user said, not yet checked but for its keys."""
+
+    model: type[S]
+    given: Mapping[str, Any]
+    """By keyword or flag; what is None was not given."""
+    file: Mapping[str, Any]
+    """By the config file, without its models."""
+    models: Mapping[str, Mapping[str, Any]]
+    """The config file's tables of models."""
+
+    def settings(self) -> S:
+        """The value of each setting: what was given, else the file's, else the default. A wrong one is refused."""
+        merged = dict(_with_preset(self.file, self.model.presets, self.given.get("preset")))
+        for name, value in self.given.items():
+            merged[name] = _merged(self.model.kind(name), name, value, merged[name]) if name in merged else value
+        return checked(self.model, merged)
+
+    def above(self, kept: Mapping[str, Any]) -> Said[S]:
+        """The same, with a config's values that count where nothing was said."""
+        tables = {**kept.get(MODELS, {}), **self.models}
+        return replace(self, file={**_without_models(kept), **self.file}, models=tables)
+
+    @property
+    def describes(self) -> bool:
+        """Whether anything that decides a run's result was said."""
+        return bool(self.models or (self.given.keys() | self.file.keys()) & self.model.names("identity"))
+
+
+def said(model: type[S], given: Mapping[str, Any]) -> Said[S]:
+    """What was given, with the config file that it names. An unknown name is refused with the nearest match."""
+    for name in given:
+        choose("setting", name, model.about())
+    found = {name: value for name, value in given.items() if value is not None}
+    config = found.get("config")
+    if config is not None and not isinstance(config, str | Path):
+        raise UserError(f"config={config} must be a text: a path.")
+    file = {} if config is None else load_config(Path(config), model.file_keys())
+    known = {name: value for name, value in file.items() if name in model.model_fields}
+    return Said(model=model, given=found, file=known, models=file.get(MODELS, {}))
+
+
+def checked(model: type[S], values: Mapping[str, Any]) -> S:
+    """The settings of these values; the first wrong one is refused in one sentence, and so is one that is missing."""
+    try:
+        settings = model.model_validate(dict(values))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UserError(f"{first['loc'][0]}={first['input']} {_reason(first)}.") from None
+    for name in model.required:
+        if getattr(settings, name) in (None, ""):
+            flag = name.replace("_", "-")
+            raise UserError(f"{name} is missing: give --{flag} or write {name} = … in the config file.")
+    return settings
+
+
+def load_config(path: Path, keys: frozenset[str]) -> dict[str, Any]:
+    """The config file's values; an unknown key is refused with the nearest match."""
+    try:
+        config = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"--config={path}: there is no such file.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"--config={path} cannot be read: {error}.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"--config={path} is not valid TOML: {error}.") from None
+    for key in config:
+        choose(f"key in {path}", key, sorted(keys | {MODELS}))
+    models = config.get(MODELS, {})
+    if not isinstance(models, dict):
+        raise UserError(f'{path}: models must be tables, one for each model: [models."openai:gpt-5"].')
+    for name, table in models.items():
+        if not isinstance(table, dict):
+            raise UserError(f"{path}: [models.{name}] must be a table.")
+        for key in table:
+            choose(f"key in [models.{name}] of {path}", key, sorted(MODEL_KEYS))
+    return config
+
+
+class _PriceTable(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached: float | None = Field(default=None, ge=0)
+
+
+class _ModelTable(BaseModel):
+    """A `[models.NAME]` table. What a value may be; what it means is `ModelConfig`'s matter."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    base_url: str | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+    tool_mode: str = "native"
+    price: _PriceTable | None = None
+    api_key_env: str | None = None
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    tokens_per_minute: float | None = Field(default=None, gt=0)
+    max_concurrency: int = Field(default=64, ge=1)
+    timeout_seconds: float = Field(default=180.0, gt=0)
+    retries: int = Field(default=5, ge=0)
+
+
+def model_config(name: str, tables: Mapping[str, Mapping[str, Any]], *, base_url: str | None) -> ModelConfig:
+    """The model's config: its table in the file, with the given address winning."""
+    try:
+        table = _ModelTable.model_validate(tables.get(name, {}))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise UserError(f"{key} in [models.{name}] of the config: {first['msg']}.") from None
+    values = {key: getattr(table, key) for key in table.model_fields_set - {"price"}}
+    if base_url is not None:
+        values["base_url"] = base_url
+    price = Price(**table.price.model_dump()) if table.price else None
+    return ModelConfig(name=name, price=price, **values)
+
+
+def _with_preset(file: Mapping[str, Any], presets: Mapping[str, Mapping[str, Any]], given: Any) -> Mapping[str, Any]:
+    """The config file's values with a preset's: over them if it was given, below them if the file names it."""
+    if given is not None:
+        return {**file, **presets[choose("preset", str(given), presets)]}
+    named = file.get("preset")
+    return file if named is None else {**presets[choose("preset", str(named), presets)], **file}
+
+
+def _merged(kind: Kind, name: str, value: Any, below: Any) -> Any:
+    try:
+        return kind.merged(value, below)
+    except ValueError as error:
+        raise UserError(f"{name}={value} {error}.") from None
+
+
+def _without_models(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in table.items() if name != MODELS}
+
+
+def _reason(error: Any) -> str:
+    cause = error.get("ctx", {}).get("error")
+    return str(cause) if cause is not None else f"is wrong: {error['msg']}"

@@ -1,0 +1,254 @@
+"""An evolution run: a method improves a harness; at the end the sealed tasks are opened once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import BaseModel
+
+from chase.core.agents import EDIT_SPACES, Agent
+from chase.core.errors import IntegrityError, UserError, choose
+from chase.core.interfaces import Benchmark
+from chase.core.values import Json
+from chase.harness.diff import diff_harnesses
+from chase.harness.spec import Harness
+from chase.methods.contract import Method
+from chase.methods.evolution import Evolved
+from chase.methods.forecast import forecast_evolution
+from chase.methods.options import settle_options
+from chase.methods.registry import find_method
+from chase.methods.run import Plan, Run
+from chase.runs.accounting import counts_of, served_models
+from chase.runs.agents import make_challenger, make_proposer
+from chase.runs.config import Said
+from chase.runs.finding import Which, find_unfinished
+from chase.runs.folder import RunFolder
+from chase.runs.kinds import Options
+from chase.runs.life import Life, OpenRun, note_models
+from chase.runs.listening import CertificationStarted, Listener
+from chase.runs.loops import run_to_end
+from chase.runs.models import Models, access_of
+from chase.runs.opening import Opener, locate, open_harness, role_sizes, rollout_counts, split_sizes
+from chase.runs.pricing import priced
+from chase.runs.results import EvolveResult, ForecastResult
+from chase.runs.settings import EvolveSettings
+from chase.store.records import Run as StoredRun
+from chase.store.store import Store
+from chase.store.workspace import Workspace
+
+COMMAND, INITIAL = "evolve", "H0"
+OPTION_SETTINGS = ("rounds", "epsilon", "eta", "proposals", "no_reduce")
+"""Settings that are options of a method: of its field of that name, or of the one that `no_` denies."""
+AGENT_SETTINGS: Mapping[Agent, tuple[str, ...]] = {
+    "proposer": ("proposer", "proposer_model", "command", "prior", "edit_space"),
+    "challenger": ("no_diff", "challenger", "challenger_model", "challenger_command"),
+}
+"""Settings that mean nothing to a method that does not ask the agent."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evolution:
+    """What one `chase evolve` does, everything checked."""
+
+    settings: EvolveSettings
+    models: Models
+    model: str
+    benchmark: Benchmark[Any]
+    """With as many tasks as were asked for."""
+    sizes: Mapping[str, int]
+    plan: Plan
+    certify: bool
+    reason: str = ""
+    """Why the sealed tasks are opened, where they were before."""
+    earlier: Mapping[str, Any] | None = None
+    """The result of a finished run that is certified now."""
+
+    schema = EvolveResult.schema
+
+    @property
+    def concurrency(self) -> int:
+        return self.settings.concurrency
+
+    @property
+    def label(self) -> str:
+        return f"{self.plan.method.name} on {self.benchmark.name}"
+
+    def identity(self, fingerprint: str) -> dict[str, Json]:
+        return {**self.plan.describe(fingerprint), "model": self.model}
+
+    def resolved(self) -> Mapping[str, Any]:
+        settled = self.plan.options.model_dump(mode="json")
+        fields = {name.removeprefix("no_"): name for name in OPTION_SETTINGS}
+        named = {name: settled.get(field) for field, name in fields.items() if field == name}
+        return self.settings.written(
+            **named,
+            no_reduce=not settled.get("reduce", True),
+            options={name: settled[name] for name in settled.keys() - fields.keys()} or None,
+            benchmark=self.benchmark.name,
+            rollouts=dict(self.plan.rollouts),
+            split_sizes=dict(self.sizes) or None,
+        )
+
+    def harnesses(self) -> Mapping[str, Harness]:
+        return {INITIAL: self.plan.initial}
+
+    async def carry_out(self, run: OpenRun) -> dict[str, Json]:
+        """Evolve, then certify. What was done before comes from the store and the journal."""
+        plan, listener = self.plan, run.listener
+        work = Run(
+            plan, run=run.id, store=run.store, model=run.model, sandbox=run.sandbox, tell=listener.told,
+            progress=listener, concurrency=run.concurrency,
+        )  # fmt: skip
+        evolved = await work.evolve()
+        before = self.earlier or {}
+        if before and evolved.final.harness.hash != before["final"]["hash"]:
+            raise IntegrityError(f"run '{run.id}' does not end with its H* any more: it cannot be certified.")
+        certification = None
+        if self.certify:
+            listener.told(CertificationStarted(tasks=len(plan.benchmark.tasks("cert"))))
+            certified = await work.certify(evolved, self.reason)
+            reasons = [seal.reason for seal in run.store.seals(run.id)[1:]]
+            certification = {**certified.to_json(), "reopened": reasons}
+        return {
+            "run": run.id,
+            "config": self.identity(run.model.fingerprint),
+            **_found(plan, evolved),
+            "certification": certification,
+            **counts_of(run.store, run.id),
+            "rollout_seconds": before.get("rollout_seconds", 0.0) + work.rollout_seconds,
+            "warnings": note_models(served_models(run.store, run.id), run.model, evolved.warnings),
+        }
+
+
+def evolve(said: Said[EvolveSettings], listener: Listener) -> EvolveResult:
+    """Start the run that was described, or go on with one. Going on pays for nothing and asks nothing twice."""
+    workspace = locate(said.given.get("workspace"))
+    if (named := named_run(said, workspace)) is not None:
+        folder = RunFolder(workspace, named.id)
+        if named.status == "finished":
+            return EvolveResult(payload=folder.read_result(), folder=folder.path)
+        said = with_settings_of(said, folder)
+    settings = said.settings()
+    if settings.no_certify and settings.reopen is not None:
+        raise UserError("--reopen says why the certification set is opened again, --no-certify leaves it sealed.")
+    life, work = _begun(said, workspace, listener)
+    lived = run_to_end(lambda: life.live(work))
+    return EvolveResult(payload=lived.payload, folder=lived.folder.path)
+
+
+def forecast(said: Said[EvolveSettings], listener: Listener) -> ForecastResult:
+    """What the run can take at most. Runs nothing and writes nothing."""
+    workspace = locate(said.given.get("workspace"))
+    if (named := named_run(said, workspace)) is not None:
+        said = with_settings_of(said, RunFolder(workspace, named.id))
+    _, work = _begun(said, workspace, listener)
+    plan = work.plan
+    found = forecast_evolution(plan, certify=work.certify)
+    return priced(found, COMMAND, plan.method.name, work.benchmark, work.models, work.settings)
+
+
+def _begun(said: Said[EvolveSettings], workspace: Workspace, listener: Listener) -> tuple[Life, Evolution]:
+    resume = said.settings().resume
+    life = Life(
+        which=Which(command=COMMAND, anew=resume is None, resume=resume), workspace=workspace, listener=listener
+    )
+    opener = Opener(listener)
+    return life, life.prepared(said, lambda said: prepare(said, opener, listener))
+
+
+def named_run(said: Said[EvolveSettings], workspace: Workspace) -> StoredRun | None:
+    """The run that is named where nothing else describes one."""
+    reference = said.given.get("resume")
+    if reference is None or said.describes:
+        return None
+    with Store.open(workspace, write=False) as store:
+        return find_unfinished(store, COMMAND, str(reference))
+
+
+def with_settings_of(said: Said[EvolveSettings], folder: RunFolder) -> Said[EvolveSettings]:
+    """What was said, with a run's resolved settings below it and the initial harness that its folder keeps."""
+    stored = {**folder.read_settings(), "harness": str(folder.harness(INITIAL))}
+    return replace(said, given={**said.given, "resume": folder.run}).above(stored)
+
+
+def prepare(said: Said[EvolveSettings], opener: Opener, listener: Listener) -> Evolution:
+    """The run that was described; a contradiction is refused before anything runs."""
+    settings = said.settings()
+    method = find_method(settings.method)
+    refuse_idle(method, said.given)
+    edit_space = EDIT_SPACES[choose("edit-space", settings.edit_space, EDIT_SPACES)]
+    name = str(settings.model)
+    models = Models(access_of(settings, said.models, listener))
+    models.get(name)  # what can be refused at once is, before a benchmark is built
+    proposer, challenger = make_proposer(settings, models), make_challenger(settings, models)
+    whole = opener.benchmark(settings)
+    sizes = split_sizes(settings.split_sizes, role_sizes(whole))
+    benchmark = whole.fewer(sizes)
+    plan = Plan(
+        benchmark=benchmark,
+        options=method_options(method, settings, benchmark),
+        kit=opener.kit(benchmark),
+        initial=open_harness(settings.harness, benchmark),
+        method=method,
+        proposer=proposer,
+        challenger=challenger,
+        rollouts=rollout_counts(settings.rollouts, benchmark.defaults.rollouts),
+        seed=settings.seed,
+        edit_space=edit_space,
+    )
+    plan.check()
+    return Evolution(
+        settings=settings,
+        models=models,
+        model=name,
+        benchmark=benchmark,
+        sizes=sizes,
+        plan=plan,
+        certify=not settings.no_certify,
+        reason=settings.reopen or "",
+    )
+
+
+def refuse_idle(method: Method, given: Mapping[str, Any]) -> None:
+    """Refuse what was given and means nothing to a method: no option of it, or of an agent that it does not ask."""
+    idle = [name for name in OPTION_SETTINGS if name.removeprefix("no_") not in method.Options.model_fields]
+    idle += [name for agent, names in AGENT_SETTINGS.items() if agent not in method.agents for name in names]
+    if flagged := [f"--{name.replace('_', '-')}" for name in idle if name in given]:
+        raise UserError(f"method={method.name} has no use for this: leave {', '.join(flagged)} out.")
+
+
+def method_options(method: Method, settings: EvolveSettings, benchmark: Benchmark[Any]) -> BaseModel:
+    """The method's options: those with a setting of their own, and those given by name."""
+    fields = method.Options.model_fields.keys()
+    given: dict[str, Any] = {name: getattr(settings, name) for name in OPTION_SETTINGS if name in fields}
+    if settings.no_reduce and "reduce" in fields:
+        given["reduce"] = False
+    given |= Options().check(settings.options or {})
+    return settle_options(method.name, method.Options, given, benchmark.defaults)
+
+
+def _found(plan: Plan, evolved: Evolved) -> dict[str, Json]:
+    final = evolved.final
+    return {
+        "final": {
+            "name": final.name,
+            "hash": final.harness.hash,
+            "selection": dict(evolved.selection),
+            "changes": diff_harnesses(plan.initial, final.harness).to_json()["changes"],
+        },
+        "harnesses": [{"name": named.name, "hash": named.harness.hash} for named in evolved.harnesses],
+        "rounds": [dict(round) for round in evolved.rounds],
+        "archive": [
+            {
+                "name": entry.name,
+                "round": entry.round,
+                "what": plan.kit.parse(entry.transformation).transformation.describe(),
+                "hash": entry.hash,
+                "discovery": entry.discovery,
+                "confirmation": entry.confirmation,
+            }
+            for entry in evolved.archive.entries
+        ],
+    }

@@ -1,0 +1,79 @@
+"""A run's folder: its resolved settings, the harnesses that it began with, its result."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from chase.core.errors import IntegrityError, UserError
+from chase.core.values import Json
+from chase.harness.folder import render_files
+from chase.harness.spec import Harness
+from chase.store.workspace import Workspace
+
+CONFIG, RESULT, HARNESSES = "config.toml", "result.json", "harnesses"
+
+
+class RunFolder:
+    """The files of a run in a workspace. Every file is there whole or not at all."""
+
+    def __init__(self, workspace: Workspace, run: str) -> None:
+        self.workspace = workspace
+        self.run = run
+
+    @property
+    def path(self) -> Path:
+        return self.workspace.run_folder(self.run)
+
+    def write_harness(self, name: str, harness: Harness) -> None:
+        """A harness that the run began with."""
+        for file, text in render_files(harness).items():
+            self.workspace.write_run_file(self.run, f"{HARNESSES}/{name}/{file}", text)
+
+    def harness(self, name: str) -> Path:
+        return self.path / HARNESSES / name
+
+    def write_settings(self, settings: Mapping[str, Any], models: Mapping[str, Mapping[str, Any]]) -> None:
+        """`config.toml`: the resolved settings, in the form that `--config` takes."""
+        table = {name: value for name, value in settings.items() if value is not None and name != "base_url"}
+        if models:
+            table["models"] = {name: dict(model) for name, model in models.items()}
+        text = f"# The resolved settings of run {self.run}.\n{tomli_w.dumps(table)}"
+        self.workspace.write_run_file(self.run, CONFIG, text)
+
+    @property
+    def has_settings(self) -> bool:
+        """Whether the run came as far as to write its settings down."""
+        return (self.path / CONFIG).exists()
+
+    def read_settings(self) -> dict[str, Any]:
+        """What `write_settings` wrote."""
+        path = self.path / CONFIG
+        try:
+            return tomllib.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise UserError(
+                f"run '{self.run}' has no {CONFIG}: give its settings beside --resume {self.run}."
+            ) from None
+        except (OSError, ValueError) as error:
+            raise IntegrityError(f"{path} cannot be read: {error}. Give the run's settings beside it.") from None
+
+    def write_result(self, schema: str, payload: Mapping[str, Json]) -> None:
+        text = json.dumps({"schema": schema, **payload}, indent=2) + "\n"
+        self.workspace.write_run_file(self.run, RESULT, text)
+
+    def read_result(self) -> dict[str, Any]:
+        """The payload of a finished run, without its schema's name."""
+        path = self.path / RESULT
+        try:
+            result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            return {name: result[name] for name in result if name != "schema"}
+        except FileNotFoundError:
+            raise IntegrityError(f"{path} is gone. Restore it from a copy, or start the run anew.") from None
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise IntegrityError(f"{path} cannot be read: {error}. Restore it from a copy.") from None

@@ -1,0 +1,256 @@
+"""What a setting may be: one check and one sentence for each kind of value, wherever the value came from."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import NoneType
+from typing import Any, ClassVar, get_args
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from chase.core.errors import UserError
+from chase.core.interfaces import Benchmark
+from chase.harness.spec import Harness
+
+MOST = 10**15
+
+
+class Kind:
+    """Checks a value and brings it into one form. A `ValueError` says what it must be; the setting's name is put
+    before it by whoever refuses it.
+    """
+
+    flag: ClassVar[type] = str
+    several: ClassVar[bool] = False
+    """Whether its flag may be given more than once."""
+
+    def check(self, value: Any) -> Any:
+        raise NotImplementedError
+
+    @property
+    def reads(self) -> type:
+        """What the command line reads before the check."""
+        return self.flag
+
+    def merged(self, value: Any, below: Any) -> Any:
+        """What is meant where two places say something: the first alone, unless it can say a part."""
+        return value
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = core_schema.no_info_plain_validator_function(self.check)
+        return core_schema.nullable_schema(schema) if NoneType in get_args(source) else schema
+
+
+@dataclass(frozen=True)
+class Whole(Kind):
+    """A whole number in a range."""
+
+    flag = int
+    low: int
+    high: int
+
+    def check(self, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not self.low <= value <= self.high:
+            raise ValueError(f"must be a whole number from {self.low} to {self.high}")
+        return value
+
+
+class Seconds(Kind):
+    """A time, 0 or more."""
+
+    flag = float
+
+    def check(self, value: Any) -> float:
+        if not is_amount(value):
+            raise ValueError("must be a number of seconds, 0 or more")
+        return float(value)
+
+
+class Dollars(Kind):
+    """An amount of USD, 0 or more."""
+
+    flag = float
+
+    def check(self, value: Any) -> float:
+        if not is_amount(value):
+            raise ValueError("must be an amount of USD, 0 or more")
+        return float(value)
+
+
+class Level(Kind):
+    """The level of an interval."""
+
+    flag = float
+
+    def check(self, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, float) or not 0.5 <= value < 1:
+            raise ValueError("must be a number from 0.5 to below 1")
+        return value
+
+
+@dataclass(frozen=True)
+class OfMethod(Kind):
+    """An option that methods have under this name: the chosen one checks it."""
+
+    read: type = str
+
+    @property
+    def reads(self) -> type:
+        return self.read
+
+    def check(self, value: Any) -> Any:
+        return value
+
+
+class Toggle(Kind):
+    """True or false."""
+
+    flag = bool
+
+    def check(self, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise ValueError("must be true or false")
+        return value
+
+
+class Text(Kind):
+    """A text."""
+
+    def check(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError("must be a text")
+        return value
+
+
+class Folder(Kind):
+    """A path, kept as a text."""
+
+    flag = Path
+
+    def check(self, value: Any) -> str:
+        if not isinstance(value, str | Path):
+            raise ValueError("must be a text: a path")
+        return str(value)
+
+
+class Harnesses(Kind):
+    """A harness: its folder, or the value itself."""
+
+    flag = Path
+
+    def check(self, value: Any) -> str | Harness:
+        if isinstance(value, Harness):
+            return value
+        if not isinstance(value, str | Path):
+            raise ValueError("must be a text: a harness's folder")
+        return str(value)
+
+
+class Benchmarks(Kind):
+    """A benchmark: its name, or one that is open."""
+
+    def check(self, value: Any) -> str | Benchmark[Any]:
+        if not isinstance(value, str) and not (hasattr(value, "content_hash") and hasattr(value, "environment")):
+            raise ValueError("must be a text: a benchmark's name")
+        opened: str | Benchmark[Any] = value
+        return opened
+
+
+class Reason(Kind):
+    """Why a seal is opened. That it is not blank is checked where it is used: its flag is named then."""
+
+    def check(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError("must be a text: the reason")
+        return value
+
+
+class Several(Kind):
+    """Texts, or paths."""
+
+    several = True
+
+    def check(self, value: Any) -> tuple[str, ...]:
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise ValueError("must be a list of texts")
+        if not all(isinstance(item, str | Path) for item in value):
+            raise ValueError("must be a list of texts")
+        return tuple(map(str, value))
+
+
+class Names(Kind):
+    """Names with commas between them, or in a list."""
+
+    def check(self, value: Any) -> tuple[str, ...]:
+        names = value.split(",") if isinstance(value, str) else value
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) and name.strip() for name in names):
+            raise ValueError("must be names with commas between them")
+        return tuple(name.strip() for name in names)
+
+
+class PriceOfTokens(Kind):
+    """`IN,CACHED,OUT`, or three numbers in a list."""
+
+    def check(self, value: Any) -> tuple[float, float, float]:
+        parts = value.split(",") if isinstance(value, str) else value
+        try:
+            amounts = [float(part) if isinstance(part, str) else part for part in parts]
+        except (TypeError, ValueError):
+            amounts = []
+        if len(amounts) != 3 or not all(is_amount(amount) for amount in amounts):
+            raise ValueError(
+                "must be IN,CACHED,OUT: USD for a million tokens of input, cached input and output, "
+                "such as 1.25,0.125,10"
+            )
+        return amounts[0], amounts[1], amounts[2]
+
+
+class ByRole(Kind):
+    """Counts by role, `evo=2,conf=5` or a table. Which roles there are is the benchmark's matter."""
+
+    def check(self, value: Any) -> dict[str, Any]:
+        if isinstance(value, Mapping):
+            return dict(value)
+        parts = [part.partition("=") for part in value.split(",")] if isinstance(value, str) else []
+        if not parts or any(not equals for _, equals, _ in parts):
+            raise ValueError("must be counts by role, such as evo=2,disc=2,conf=5,cert=3")
+        return {role.strip(): int(n) if re.fullmatch(r" *[0-9]{1,9} *", n) else n for role, _, n in parts}
+
+    def merged(self, value: Any, below: Any) -> Any:
+        return {**self.check(below), **self.check(value)}
+
+
+class Options(Kind):
+    """Options by name, from `KEY=VALUE` texts or a table. A value is read as TOML, else as text."""
+
+    several = True
+
+    def check(self, value: Any) -> dict[str, Any]:
+        if isinstance(value, Mapping):
+            return dict(value)
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise ValueError("must be a table of names and values")
+        parts = [part.partition("=") for part in map(str, value)]
+        if wrong := [key for key, equals, _ in parts if not equals or not key.strip()]:
+            raise UserError(f"--option {wrong[0]} must be KEY=VALUE, such as rounds=3.")
+        return {key.strip(): _toml_value(given.strip()) for key, _, given in parts}
+
+    def merged(self, value: Any, below: Any) -> Any:
+        return {**self.check(below), **self.check(value)}
+
+
+def _toml_value(given: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {given}")["value"]
+    except tomllib.TOMLDecodeError:
+        return given
+
+
+def is_amount(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0

@@ -1,0 +1,200 @@
+"""The one life of a run: find or begin it, count what was paid, carry it out, pause or finish it, write its result.
+
+Nothing is paid for twice and no seal is opened by going on: what was done is in the store and in the run's folder.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from chase.core.errors import BudgetExhausted
+from chase.core.values import Json
+from chase.engine.runner import RunPaused
+from chase.engine.sandbox import Sandbox
+from chase.harness.spec import Harness
+from chase.models.chat import ChatModel
+from chase.runs.config import S, Said
+from chase.runs.finding import Which, free_id, run_id
+from chase.runs.folder import RunFolder
+from chase.runs.listening import Listener, RunBegun, RunEnded
+from chase.runs.models import Models, at_the_cap, count_paid
+from chase.store.records import Run
+from chase.store.store import Store
+from chase.store.workspace import Workspace
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenRun:
+    """A run at work: what carries it out may use these and no other."""
+
+    id: str
+    store: Store
+    model: ChatModel
+    sandbox: Sandbox
+    concurrency: int
+    listener: Listener
+
+    @property
+    def folder(self) -> RunFolder:
+        return RunFolder(self.store.workspace, self.id)
+
+
+class Work(Protocol):
+    """What a command's run is, everything checked. Nothing was written and nothing was asked for it yet."""
+
+    @property
+    def schema(self) -> str: ...
+    @property
+    def model(self) -> str:
+        """The name of the model that rollouts ask."""
+        ...
+
+    @property
+    def models(self) -> Models:
+        """All that the run asks."""
+        ...
+
+    @property
+    def concurrency(self) -> int: ...
+    @property
+    def label(self) -> str:
+        """In a few words, for whoever watches."""
+        ...
+
+    def identity(self, fingerprint: str) -> dict[str, Json]:
+        """Everything that decides the result; `fingerprint` is the connected model's."""
+        ...
+
+    def resolved(self) -> Mapping[str, Any]:
+        """The settings as `config.toml` keeps them."""
+        ...
+
+    def harnesses(self) -> Mapping[str, Harness]:
+        """Those that the run begins with, by their names in its folder."""
+        ...
+
+    async def carry_out(self, run: OpenRun) -> dict[str, Json]:
+        """What came out, but for the run and the time. Called again after an interruption, it goes on."""
+        ...
+
+
+W = TypeVar("W", bound=Work)
+Prepare = Callable[[Said[S]], W]
+"""From what was said to what is to be done. Called twice where a run goes on: the second time with what it kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lived:
+    """A run that is over."""
+
+    payload: Mapping[str, Json]
+    folder: RunFolder
+
+
+@dataclass(kw_only=True)
+class Life:
+    """The life of one run in a workspace."""
+
+    which: Which
+    workspace: Workspace
+    listener: Listener
+    earlier: Mapping[str, Any] = field(default_factory=dict)
+    """The result of a finished run that is certified now."""
+
+    def prepared(self, said: Said[S], prepare: Prepare[S, W]) -> W:
+        """The work, at the pace and under the caps that its run had where nothing is said of them now."""
+        work = prepare(said)
+        identity = work.identity(work.models.get(work.model).fingerprint)
+        stored = self.which.look_up(self.workspace, identity)
+        kept = {} if stored is None else kept_pace(RunFolder(self.workspace, stored.id), said.model.names("pace"))
+        unsaid = {name: value for name, value in kept.items() if name not in said.given and name not in said.file}
+        return prepare(said.above(unsaid)) if unsaid else work
+
+    async def live(self, work: Work) -> Lived:
+        """Carry the work out under a run of its own. An outage and a spent budget leave it paused."""
+        started = time.monotonic()
+        # The model first: without its key no run is begun and no seal is opened.
+        model = work.models.get(work.model)
+        async with work.models.opened():
+            identity = work.identity(model.fingerprint)
+            with Store.open(self.workspace, write=True) as store:
+                stored = self.which.stored(store, identity)
+                if stored is not None and stored.status == "finished" and self.which.resume is not None:
+                    folder = RunFolder(self.workspace, stored.id)
+                    return Lived(payload=folder.read_result(), folder=folder)
+                run = self._begin(store, stored, identity)
+                count_paid(work.models.meter, store, run)
+                found = await self._carry_out(work, store, run, identity, model)
+                seconds = self.earlier.get("wall_seconds", 0.0) + time.monotonic() - started
+                payload = {**found, "wall_seconds": seconds}
+                folder = RunFolder(self.workspace, run)
+                folder.write_result(work.schema, payload)
+                store.set_run_status(run, "finished")
+        return Lived(payload=payload, folder=folder)
+
+    def _begin(self, store: Store, stored: Run | None, identity: Mapping[str, Json]) -> str:
+        if stored is None:
+            run = free_id(store, identity) if self.which.anew else run_id(identity)
+            store.create_run(run, dict(identity))
+            return run
+        if self.which.certified is None:
+            store.set_run_status(stored.id, "running")
+        return stored.id
+
+    async def _carry_out(
+        self, work: Work, store: Store, run: str, identity: Mapping[str, Json], model: ChatModel
+    ) -> dict[str, Json]:
+        folder, again = RunFolder(store.workspace, run), self.which.again(run)
+        if self.which.certified is None:
+            for name, harness in work.harnesses().items():
+                folder.write_harness(name, harness)
+            folder.write_settings(work.resolved(), work.models.tables())  # last: whoever finds it finds all
+        command = self.which.command
+        self.listener.told(RunBegun(command=command, run=run, label=work.label, again=again, config=identity))
+        try:
+            async with Sandbox(max_sessions=work.concurrency) as sandbox:
+                return await work.carry_out(
+                    OpenRun(
+                        id=run,
+                        store=store,
+                        model=model,
+                        sandbox=sandbox,
+                        concurrency=work.concurrency,
+                        listener=self.listener,
+                    )
+                )
+        except RunPaused as outage:
+            self._pause(store, run)
+            raise (outage if again is None else RunPaused(outage.reason, f"go on with `{again}`")) from None
+        except BudgetExhausted as reached:
+            self._pause(store, run)
+            raise at_the_cap(reached, work.models.meter, again) from None
+        finally:
+            self.listener.told(RunEnded(run=run))
+
+    def _pause(self, store: Store, run: str) -> None:
+        """A certification that is cut leaves its run finished, as it was."""
+        if self.which.certified is None:
+            store.set_run_status(run, "paused")
+
+
+def kept_pace(folder: RunFolder, names: frozenset[str]) -> dict[str, Any]:
+    """The pace and the caps that a run had: a cap does not vanish by not being said.
+
+    A run that was killed before its settings were written down has none.
+    """
+    if not folder.has_settings:
+        return {}
+    return {name: value for name, value in folder.read_settings().items() if name in names}
+
+
+def note_models(served: Sequence[str], model: ChatModel, others: Sequence[str] = ()) -> list[str]:
+    """What whoever reads a score has to know of the models behind it, and other notes."""
+    notes = [f"the provider served more than one model: {', '.join(served)}"] if len(served) > 1 else []
+    notes += others
+    if model.config.provider == "sim":
+        notes.append("simulated reader: these scores are of an embedded simulator, not of a language model")
+    return notes

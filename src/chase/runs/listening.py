@@ -1,0 +1,79 @@
+"""Who hears of a run as it goes on: rollouts as they finish, and events from its beginning to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from chase.core.events import Event
+from chase.core.values import Json
+
+if TYPE_CHECKING:
+    from chase.engine.rollout import Job
+    from chase.engine.runner import Scored
+
+
+@dataclass(frozen=True, kw_only=True)
+class Building(Event):
+    """A benchmark that takes a while is still being built. Told every few seconds, by another thread."""
+
+    benchmark: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunBegun(Event):
+    """A run begins, or goes on."""
+
+    command: str
+    run: str
+    label: str
+    """What is under way, in a few words."""
+    again: str | None
+    """The command that goes on with it after an interruption; None: the same command does."""
+    config: Mapping[str, Json]
+    """What it is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outage(Event):
+    """A model's endpoint is away, or back."""
+
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertificationStarted(Event):
+    """Everything is fixed and recorded; the sealed tasks are opened."""
+
+    tasks: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunEnded(Event):
+    """The run is over, whatever came of it."""
+
+    run: str
+
+
+@runtime_checkable
+class Listener(Protocol):
+    """Hears of a run. Called on the run's event loop, which may be in a thread of its own; must return at once.
+
+    `started`, `finished` and `failed` are the runner's (`engine.runner.Progress`), for each of many evaluations.
+    Events are those of `core.events` and of this file; one that is not known is passed over.
+    """
+
+    def started(self, *, total: int, reused: int) -> None: ...
+    def finished(self, scored: Scored) -> None: ...
+    def failed(self, job: Job, reason: str, *, again: bool) -> None: ...
+    def told(self, event: Event) -> None: ...
+
+
+class Silent:
+    """Hears nothing. A listener of one's own may inherit from it and hear what it wants."""
+
+    def started(self, *, total: int, reused: int) -> None: ...
+    def finished(self, scored: Scored) -> None: ...
+    def failed(self, job: Job, reason: str, *, again: bool) -> None: ...
+    def told(self, event: Event) -> None: ...

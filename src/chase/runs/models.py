@@ -1,0 +1,131 @@
+"""The models that a run asks, and what they may cost together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chase.core.errors import BudgetExhausted
+from chase.models.chat import ChatModel
+from chase.models.config import OPENAI_COMPATIBLE, ModelConfig, Price
+from chase.models.connect import connect, make_pacer
+from chase.models.meter import Meter
+from chase.models.pacing import Pacer
+from chase.runs.accounting import paid_before
+from chase.runs.config import model_config
+from chase.runs.listening import Listener, Outage
+from chase.runs.settings import Money, Paid
+from chase.store.reader import Reader
+
+Tables = Mapping[str, Mapping[str, Any]]
+"""The config file's tables of models, by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """How the models of a run are reached and driven."""
+
+    tables: Tables
+    base_url: str | None = None
+    patience_seconds: float = 0.0
+    meter: Meter | None = None
+    """All models are on one."""
+    prices: Mapping[str, Price | None] | None = None
+    """By model; they win over the tables'."""
+    on_outage: Callable[[str], object] | None = None
+
+
+class Models:
+    """The models of a run by name: one name, one model. Models at one address with the same limits share a pacer."""
+
+    def __init__(self, access: Access, *, alone: bool = False) -> None:
+        """`alone`: there is one model, so that the address is its own, whatever its provider."""
+        self._access = access
+        self._alone = alone
+        self._pacers: dict[Any, Pacer] = {}
+        self.connected: dict[str, ChatModel] = {}
+
+    @property
+    def meter(self) -> Meter | None:
+        return self._access.meter
+
+    def config(self, name: str) -> ModelConfig:
+        own_address = self._alone or name.startswith(f"{OPENAI_COMPATIBLE}:")
+        address = self._access.base_url if own_address else None
+        config = model_config(name, self._access.tables, base_url=address)
+        price = (self._access.prices or {}).get(name)
+        return config if price is None else replace(config, price=price)
+
+    def get(self, name: str) -> ChatModel:
+        """The model of a name. A missing key or SDK is a `SetupError`; nothing is sent yet."""
+        if name not in self.connected:
+            config, access = self.config(name), self._access
+            made = make_pacer(config, patience_seconds=access.patience_seconds, on_outage=access.on_outage)
+            pacer = self._pacers.setdefault(_pace(config), made)
+            self.connected[name] = connect(config, pacer=pacer, meter=access.meter)
+        return self.connected[name]
+
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """What a config file must say of the models in use, addresses included."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, model in self.connected.items():
+            address = {"base_url": model.config.base_url} if model.config.base_url else {}
+            if table := {**self._access.tables.get(name, {}), **address}:
+                found[name] = table
+        return found
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """While their connections are open."""
+        async with AsyncExitStack() as stack:
+            for model in self.connected.values():
+                await stack.enter_async_context(model)
+            yield
+
+
+def _pace(config: ModelConfig) -> Any:
+    """What two models have in common that are driven together: the address and all that limits them there."""
+    limits = (config.max_concurrency, config.requests_per_minute, config.tokens_per_minute, config.retries)
+    return config.provider, config.base_url, limits
+
+
+def access_of(settings: Paid, tables: Tables, listener: Listener) -> Access:
+    """How the models are reached that settings name."""
+    return Access(
+        tables=tables,
+        base_url=settings.base_url,
+        patience_seconds=settings.patience,
+        meter=make_meter(settings),
+        prices={str(settings.model): given_price(settings)},
+        on_outage=lambda message: listener.told(Outage(message=message)),
+    )
+
+
+def make_meter(settings: Money) -> Meter | None:
+    """The run's meter; None where nothing is capped."""
+    usd, tokens = settings.budget_usd, settings.budget_tokens
+    return None if usd is None and tokens is None else Meter(usd=usd, tokens=tokens)
+
+
+def given_price(settings: Money) -> Price | None:
+    """The price of the run's model, where one was given."""
+    if settings.price is None:
+        return None
+    given, cached, said = (float(amount) for amount in settings.price)
+    return Price(input=given, cached=cached, output=said)
+
+
+def count_paid(meter: Meter | None, store: Reader, run: str) -> None:
+    """Count what a run paid for before it was interrupted."""
+    if meter is not None:
+        paid, unpriced = paid_before(store.spend(run))
+        meter.take_over(paid, unpriced=unpriced)
+
+
+def at_the_cap(why: BudgetExhausted, meter: Meter | None, command: str | None) -> BudgetExhausted:
+    """The end of a run that reached its cap. `command` goes on with a higher one; None: the same command does."""
+    flag = "--budget-usd" if meter is not None and meter.reached == "usd" else "--budget-tokens"
+    how = f"with `{command} {flag} MORE`" if command else f"by the same command with a higher {flag}"
+    return BudgetExhausted(f"{why} What was finished is saved; go on {how}.")

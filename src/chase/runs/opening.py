@@ -1,0 +1,135 @@
+"""Opening what a run is on: the benchmark, its protocol kit, the harnesses."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from chase.benchmarks import registry
+from chase.core.errors import UserError, choose
+from chase.core.interfaces import Benchmark
+from chase.harness.folder import CONTROL, initial_harness, load_harness, read_text
+from chase.harness.limits import check_for_benchmark
+from chase.harness.spec import Harness
+from chase.protocol.kit import ProtocolKit
+from chase.runs.kinds import ByRole
+from chase.runs.listening import Building, Listener
+from chase.runs.settings import Counts, HarnessLike, What
+from chase.store.workspace import Workspace
+
+PATIENCE_SECONDS = 2.0
+
+
+def open_benchmark(
+    name: Any, data: str | Path | None = None, tell: Callable[[str], None] | None = None
+) -> Benchmark[Any]:
+    """The benchmark of a name, or the one that is open already. `tell` hears that it takes a while."""
+    if not isinstance(name, str):
+        opened: Benchmark[Any] = name
+        return opened
+    built = threading.Event()
+
+    def say() -> None:
+        while not built.wait(PATIENCE_SECONDS):
+            if tell is not None:
+                tell("please wait")
+
+    teller = threading.Thread(target=say, daemon=True)
+    teller.start()
+    try:
+        return registry.open_benchmark(name, None if data is None else Path(data))
+    finally:
+        built.set()
+        teller.join()
+
+
+class Opener:
+    """Opens a run's benchmark and its kit once, however often the run is prepared."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._benchmark: Benchmark[Any] | None = None
+        self._kit: ProtocolKit | None = None
+
+    def benchmark(self, settings: What) -> Benchmark[Any]:
+        """The benchmark that settings name, whole."""
+        if self._benchmark is None:
+            self._benchmark = open_benchmark(
+                settings.benchmark,
+                settings.data,
+                lambda _: self._listener.told(Building(benchmark=str(settings.benchmark))),
+            )
+        return self._benchmark
+
+    def kit(self, benchmark: Benchmark[Any]) -> ProtocolKit:
+        """What the firewall, the Challenger and an archive need of a benchmark's protocol."""
+        if self._kit is None:
+            self._kit = ProtocolKit(benchmark)
+        return self._kit
+
+
+def open_harness(given: HarnessLike | None, benchmark: Benchmark[Any]) -> Harness:
+    """The harness that is meant, `H_0` where none is; refused where the benchmark cannot run it."""
+    if given is None:
+        return initial_harness(benchmark)
+    if isinstance(given, Harness):
+        harness, where = given, "harness"
+    else:
+        harness, where = load_harness(Path(given)), str(given)
+    check_for_benchmark(harness, benchmark, where=where)
+    checked_hooks(harness, None if isinstance(given, Harness) else Path(given))
+    return harness
+
+
+def checked_hooks(harness: Harness, folder: Path | None) -> list[str]:
+    """The hooks that control.py defines, after the sandbox has checked it."""
+    if harness.control_source is None:
+        return []
+    from chase.engine.sandbox import check_control
+
+    # The text as it is in the file, so that the lines that are named are the file's.
+    source = harness.control_source if folder is None else read_text(folder / CONTROL)
+    try:
+        return list(check_control(source).hooks)
+    except UserError as refusal:
+        raise UserError(f"{folder}/{refusal}" if folder else str(refusal)) from None
+
+
+def locate(workspace: str | Path | None) -> Workspace:
+    """The workspace that is named, which is then exactly that folder; else the one found upward."""
+    return Workspace.find() if workspace is None else Workspace(Path(workspace))
+
+
+def rollout_counts(given: Counts | None, defaults: Mapping[str, int]) -> dict[str, int]:
+    """Rollouts of a task by role: the defaults, and what was given. `conf` stands for all confirmation sets."""
+    counts = dict(defaults)
+    for role, count in ByRole().check(given or {}).items():
+        choose("role in rollouts", role, ["conf", *defaults])
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 1000:
+            raise UserError(f"rollouts: {role}={count} must be a whole number from 1 to 1000.")
+        counts |= dict.fromkeys(_meant(role, defaults), count)
+    return counts
+
+
+def role_sizes(benchmark: Benchmark[Any]) -> dict[str, int]:
+    """How many tasks each role has."""
+    return {role: len(benchmark.tasks(role)) for role in benchmark.roles}
+
+
+def split_sizes(given: Counts | None, sizes_of: Mapping[str, int]) -> dict[str, int]:
+    """Tasks to use by role; roles that are not named keep all theirs. `sizes_of` is how many tasks each role has."""
+    sizes: dict[str, int] = {}
+    for role, size in ByRole().check(given or {}).items():
+        choose("role in split_sizes", role, ["conf", *sizes_of])
+        meant = _meant(role, sizes_of)
+        most = min(sizes_of[name] for name in meant)
+        if isinstance(size, bool) or not isinstance(size, int) or not 2 <= size <= most:
+            raise UserError(f"split_sizes: {role}={size} must be a whole number from 2 to {most}, all that there are.")
+        sizes |= dict.fromkeys(meant, size)
+    return sizes
+
+
+def _meant(role: str, roles: Mapping[str, int]) -> list[str]:
+    return [name for name in roles if name == role or (role == "conf" and name.startswith("conf"))]

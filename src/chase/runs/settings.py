@@ -1,0 +1,273 @@
+"""What a user can say of a run, declared once: flags, config keys and keyword arguments are made from these models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from chase.core.interfaces import Benchmark
+from chase.harness.spec import Harness
+from chase.methods.registry import BUILT_IN, DEFAULT_METHOD
+from chase.runs.declaring import Settings, setting
+from chase.runs.kinds import (
+    MOST,
+    Benchmarks,
+    ByRole,
+    Dollars,
+    Folder,
+    Harnesses,
+    Level,
+    Names,
+    OfMethod,
+    Options,
+    PriceOfTokens,
+    Reason,
+    Seconds,
+    Several,
+    Text,
+    Toggle,
+    Whole,
+)
+
+VARIANTS = "released, a construction (neutral, neutralise-depth), FILE.json, or ARCHIVE.json#b2"
+HarnessLike = str | Path | Harness
+Counts = str | Mapping[str, int]
+
+
+class Asked(Settings):
+    """The model that is asked."""
+
+    model: Annotated[str | None, Text()] = setting(
+        None, "e.g. sim:reader, openai:gpt-5", "What", metavar="M", common=True
+    )
+    base_url: Annotated[str | None, Text()] = setting(
+        None, "Address of an openai-compatible model.", "What", metavar="URL"
+    )
+
+
+class Located(Settings):
+    """Where runs are kept."""
+
+    workspace: Annotated[str | Path | None, Folder()] = setting(
+        None, "Holds .chase/; default: found upward.", "Run", metavar="DIR", part="act"
+    )
+
+
+class Place(Located):
+    """Where runs are kept, and the file that says the rest."""
+
+    config: Annotated[str | Path | None, Folder()] = setting(
+        None, "A TOML file; flags win.", "Run", metavar="FILE", part="act"
+    )
+
+
+class What(Asked):
+    """What is evaluated, with which model."""
+
+    benchmark: Annotated[str | Benchmark[Any], Benchmarks()] = setting(
+        "syn-ledger", "e.g. syn-ledger@7", "What", metavar="B", common=True
+    )
+    data: Annotated[str | Path | None, Folder()] = setting(
+        None, "The folder with the benchmark's data, for one that needs it.", "What", metavar="DIR"
+    )
+    seed: Annotated[int, Whole(0, 2**31 - 1)] = setting(0, "The run's seed.", "What", metavar="S")
+
+
+class Sizes(Settings):
+    """How much of a benchmark is used."""
+
+    split_sizes: Annotated[Counts | None, ByRole()] = setting(
+        None, "Fewer tasks by role, e.g. evo=8,conf=8,cert=16", "Sizes", metavar="SIZES"
+    )
+    preset: Annotated[str | None, Text()] = setting(
+        None, "pilot: small sizes, for a first try with a key.", "Sizes", metavar="NAME", part="choice"
+    )
+
+
+class Challengers(Settings):
+    """Who challenges, and what agents of any role may."""
+
+    challenger: Annotated[str | None, Text()] = setting(
+        None, "mining (default), llm or coding-agent.", "Agents", metavar="KIND"
+    )
+    challenger_model: Annotated[str | None, Text()] = setting(
+        None, "A language model as Challenger.", "Agents", metavar="M"
+    )
+    challenger_command: Annotated[str | None, Text()] = setting(
+        None, "A coding agent as Challenger.", "Agents", metavar="COMMAND"
+    )
+    no_diff: Annotated[bool, Toggle()] = setting(False, "The Challenger looks at behaviour alone.", "Agents")
+    history_tokens: Annotated[int, Whole(100, 10**8)] = setting(
+        200_000, "Most that an agent reads of the history a round.", "Agents", metavar="N"
+    )
+    allow_network: Annotated[bool, Toggle()] = setting(
+        False, "A coding agent may use the network: a hosted one must.", "Agents"
+    )
+    unconfined: Annotated[bool, Toggle()] = setting(
+        False, "Run a coding agent without bubblewrap. It sees all that you see.", "Agents"
+    )
+    pass_env: Annotated[str | Sequence[str] | None, Names()] = setting(
+        None, "Environment variables that a coding agent gets.", "Agents", metavar="NAMES"
+    )
+    readable: Annotated[str | Sequence[str] | None, Names()] = setting(
+        None, "Further paths that a coding agent can read.", "Agents", metavar="PATHS"
+    )
+
+
+class Caps(Settings):
+    """Caps on what a run may cost."""
+
+    budget_usd: Annotated[float | None, Dollars()] = setting(
+        None, "Most that the run may cost, in all its parts.", "Money", metavar="USD", part="pace"
+    )
+    budget_tokens: Annotated[int | None, Whole(0, MOST)] = setting(
+        None, "Most tokens of the run, cached input included.", "Money", metavar="N", part="pace"
+    )
+
+
+class Money(Caps):
+    """Caps, and what they are reckoned with."""
+
+    price: Annotated[str | Sequence[float] | None, PriceOfTokens()] = setting(
+        None, "USD for a million tokens of --model, where not known.", "Money", metavar="IN,CACHED,OUT", part="pace"
+    )
+
+
+class RunOptions(Place):
+    """Where a run is kept and how hard it works."""
+
+    concurrency: Annotated[int, Whole(1, 4096)] = setting(64, "Rollouts at a time.", "Run", metavar="N", part="pace")
+    patience: Annotated[float, Seconds()] = setting(
+        600.0, "How long an outage of the model is waited out; 0: not at all.", "Run", metavar="SECONDS", part="pace"
+    )
+
+
+class Paid(RunOptions, Money, Asked):
+    """What every run that asks models takes."""
+
+
+class RolloutSettings(Paid, What):
+    """What `chase rollout` takes."""
+
+    required: ClassVar[tuple[str, ...]] = ("model", "harness")
+
+    harness: Annotated[HarnessLike | None, Harnesses()] = setting(
+        None, "A harness folder.", "What", metavar="DIR", common=True
+    )
+    split: Annotated[str, Text()] = setting(
+        "evo", "evo, disc, conf1, conf2, conf3 or cert", "What", metavar="SET", common=True
+    )
+    variant: Annotated[str, Text()] = setting("released", VARIANTS, "What", metavar="V")
+    unseal: Annotated[str | None, Reason()] = setting(None, "Why cert is opened.", "What", metavar="REASON", part="act")
+    rollouts: Annotated[int | None, Whole(1, 1000)] = setting(
+        None, "Rollouts for each task.", "Sizes", metavar="N", common=True
+    )
+    exclude_task: Annotated[Sequence[str], Several()] = setting((), "Leave a task out.", "Sizes", metavar="ID")
+
+
+FEW_TASKS = {"evo": 4, "disc": 4, "conf": 4, "cert": 8}
+PILOT = {"rounds": 1, "split_sizes": FEW_TASKS, "proposals": 4, "history_tokens": 30_000}
+
+
+class AuditSettings(Paid, Challengers, Sizes, What):
+    """What `chase audit` takes."""
+
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"pilot": {**PILOT, "rollouts": 1}}
+    required: ClassVar[tuple[str, ...]] = ("model", "harness")
+
+    harness: Annotated[HarnessLike | None, Harnesses()] = setting(
+        None, "The harness to audit.", "What", metavar="DIR", common=True
+    )
+    baseline: Annotated[HarnessLike | None, Harnesses()] = setting(
+        None, "What its gain is over; default: H_0.", "What", metavar="DIR", common=True
+    )
+    transformations: Annotated[Sequence[str | Path], Several()] = setting(
+        (), "Test these; do not search.", "What", metavar="FILE"
+    )
+    use_cert: Annotated[str | None, Reason()] = setting(
+        None, "Confirm on the sealed tasks too.", "What", metavar="REASON", part="act"
+    )
+    rounds: Annotated[int, Whole(1, 20)] = setting(3, "Rounds of search.", "Sizes", metavar="N", common=True)
+    rollouts: Annotated[int | None, Whole(1, 1000)] = setting(
+        None, "Rollouts of a confirmation task.", "Sizes", metavar="N", common=True
+    )
+    proposals: Annotated[int, Whole(1, 64)] = setting(8, "Proposals in a round.", "Sizes", metavar="N")
+    confirm_size: Annotated[int | None, Whole(2, 10**6)] = setting(
+        None, "Confirmation tasks; default: all unsealed.", "Sizes", metavar="N"
+    )
+    level: Annotated[float, Level()] = setting(0.95, "Of all intervals together.", "Sizes", metavar="P")
+    no_reduce: Annotated[bool, Toggle()] = setting(False, "Freeze a composition whole, as the paper does.", "Sizes")
+
+
+class EvolveSettings(Paid, Challengers, Sizes, What):
+    """What `chase evolve` takes."""
+
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "pilot": {**PILOT, "rollouts": {"evo": 1, "disc": 1, "conf": 1, "cert": 1}}
+    }
+
+    method: Annotated[str, Text()] = setting(
+        DEFAULT_METHOD, f"{', '.join(BUILT_IN)}, or one that is installed.", "What", metavar="METHOD", common=True
+    )
+    harness: Annotated[HarnessLike | None, Harnesses()] = setting(
+        None, "The initial harness; default: H_0.", "What", metavar="DIR", common=True
+    )
+    edit_space: Annotated[str, Text()] = setting("all", "What may be edited: all, documents.", "What", metavar="SPACE")
+    rounds: Annotated[int | None, OfMethod(int)] = setting(None, "Rounds, 1 to 20.", "Sizes", metavar="T", common=True)
+    rollouts: Annotated[Counts | None, ByRole()] = setting(
+        None, "Of a task by role, e.g. evo=2,conf=5,cert=3", "Sizes", metavar="COUNTS", common=True
+    )
+    epsilon: Annotated[str | float | None, OfMethod()] = setting(
+        None, "Most gain destruction of a selected harness.", "Sizes", metavar="E"
+    )
+    eta: Annotated[str | float | None, OfMethod()] = setting(
+        None, "Least gain destruction that confirms a counterfactual.", "Sizes", metavar="E"
+    )
+    proposals: Annotated[int | None, OfMethod(int)] = setting(
+        None, "Transformations that the Challenger writes a round.", "Sizes", metavar="N"
+    )
+    no_reduce: Annotated[bool, Toggle()] = setting(False, "Freeze a composition whole, as the paper does.", "Sizes")
+    options: Annotated[Sequence[str] | Mapping[str, Any] | None, Options()] = setting(
+        None, "An option of the method; repeatable.", "Sizes", metavar="KEY=VALUE", flag="--option"
+    )
+    proposer: Annotated[str | None, Text()] = setting(
+        None, "mining (default), llm or coding-agent.", "Agents", metavar="KIND", common=True
+    )
+    proposer_model: Annotated[str | None, Text()] = setting(
+        None, "A language model as Proposer.", "Agents", metavar="M", common=True
+    )
+    command: Annotated[str | None, Text()] = setting(
+        None, "A coding agent as Proposer.", "Agents", metavar="COMMAND", common=True
+    )
+    prior: Annotated[str, Text()] = setting(
+        "even", "The offline Proposer's prior over edits: even, procedural.", "Agents", metavar="PRIOR"
+    )
+    no_certify: Annotated[bool, Toggle()] = setting(False, "Leave the certification set sealed.", "Run", part="choice")
+    resume: Annotated[str | None, Text()] = setting(
+        None, "Go on with an unfinished run: its id, the beginning of it, or latest.", "Run", metavar="RUN", part="act",
+        common=True,
+    )  # fmt: skip
+    reopen: Annotated[str | None, Reason()] = setting(
+        None, "Why a set that was opened is opened again.", "Run", metavar="REASON", part="act"
+    )
+
+
+class CertifySettings(Caps, Located):
+    """What `chase certify` takes beside its run."""
+
+    required: ClassVar[tuple[str, ...]] = ()
+
+    reopen: Annotated[str | None, Reason()] = setting(
+        None, "Certify again. The reason stays in the record.", "Run", metavar="REASON", part="act", common=True
+    )
+
+
+class DoctorSettings(Place, Asked):
+    """What `chase doctor` takes. Its config file may be that of any command."""
+
+    required: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def file_keys(cls) -> frozenset[str]:
+        return frozenset().union(*(command.file_keys() for command in (RolloutSettings, AuditSettings, EvolveSettings)))

@@ -61,7 +61,9 @@ class RunFolder:
                 f"run '{self.run}' has no {CONFIG}: give its settings beside --resume {self.run}."
             ) from None
         except (OSError, ValueError) as error:
-            raise IntegrityError(f"{path} cannot be read: {error}. Give the run's settings beside it.") from None
+            raise IntegrityError(
+                f"{path} cannot be read: {error}. Restore it from a copy, or remove it and give the run's settings."
+            ) from None
 
     def write_result(self, schema: str, payload: Mapping[str, Json]) -> None:
         text = json.dumps({"schema": schema, **payload}, indent=2) + "\n"

@@ -55,10 +55,10 @@ def exclusion(
 
 
 def is_active(proposal: Proposal[Any], subject: FirewallSubject[Any]) -> bool:
-    """Whether the fixed example, any other check task, or what they share is shown differently."""
+    """Whether what the check tasks share, the fixed example, or any other of them is shown differently."""
     return any(
         subject.present(proposal.transformation.apply(subject.state(unit))).view != subject.released(unit).view
-        for unit in (*subject.check_tasks, *subject.shared)
+        for unit in (*subject.shared, *subject.check_tasks)
     )
 
 

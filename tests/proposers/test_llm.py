@@ -11,6 +11,7 @@ import pytest
 
 from chase.agents.history import HistoryWriter
 from chase.agents.records import AgentRecords
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import ALL_EDITS, Candidate, ProposerContext
 from chase.core.values import Json
 from chase.methods.arena import Named
@@ -39,6 +40,7 @@ class Table:
 
     root: Path
     store: Store
+    benchmark: SynLedger
 
     def __post_init__(self) -> None:
         self.tree = HistoryWriter(self.root / "tree")
@@ -53,22 +55,23 @@ class Table:
         given: dict[str, Any] = {"tracks": (), "candidates": 2, **changes}
         return ProposerContext(
             history=self.tree.root, round=1, current="H0", initial="H0", benchmark="syn-ledger", epsilon=None,
-            edit_space=ALL_EDITS, observables={}, limits={"total": 12}, seed=1, **given,
+            edit_space=ALL_EDITS, observables={}, placeholders=self.benchmark.placeholders,
+            bounds=self.benchmark.bounds, answer_form=self.benchmark.answer_form, limits={"total": 12}, seed=1, **given,
         )  # fmt: skip
 
     async def decided(self, model: ScriptedModel, assignment: Assignment) -> tuple[list[Named], list[str]]:
         desk = ProposerDesk(
             proposer=self.proposer(model), tree=self.tree, journal=Journal(self.store.workspace, "run-1"),
-            check=lambda *_: None, base="syn-ledger", edit_space=ALL_EDITS, observables={}, limits={}, seed=1,
+            check=lambda *_: None, benchmark=self.benchmark, edit_space=ALL_EDITS, seed=1,
         )  # fmt: skip
         return await desk.candidates(1, INITIAL, INITIAL, assignment)
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Iterator[Table]:
+def table(tmp_path: Path, ledger: SynLedger) -> Iterator[Table]:
     with Store.open(Workspace(tmp_path / "workspace"), write=True) as store:
         store.create_run("run-1", {})
-        yield Table(tmp_path, store)
+        yield Table(tmp_path, store, ledger)
 
 
 def scripted(*final: Mapping[str, Json], **more: Sequence[Mapping[str, Json]]) -> ScriptedModel:

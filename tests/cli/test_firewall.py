@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.canonical import LedgerSubject
 from chase.protocol.archive import Archive, views_digest
 from chase.protocol.example import example_of
 from chase.protocol.firewall import examine
@@ -21,19 +21,22 @@ from tests.conftest import open_once
 SHIFT = {"benchmark": "syn-ledger", "operators": [{"name": "shift", "arguments": {"by": 3}}]}
 
 
-def few_tasks(benchmark: SynLedger) -> LedgerSubject:
-    """A subject with eight check tasks: what these tests look at is the command."""
-    subject = benchmark.subject
-    subject.check_tasks = subject.check_tasks[:8]
-    return subject
+@cache
+def few_once(name: str, *_: object, **__: object) -> SynLedger:
+    """A benchmark with eight check tasks: what these tests look at is the command."""
+    return open_once(name).fewer({"evo": 4, "disc": 4})
+
+
+@pytest.fixture(scope="module")
+def ledger() -> SynLedger:
+    return few_once("syn-ledger@7")
 
 
 @pytest.fixture
 def chase(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
-    for module in ("chase.cli.firewall", "chase.cli.archive"):
-        monkeypatch.setattr(f"{module}.open_benchmark", open_once)
-        monkeypatch.setattr(f"{module}.subject_of", few_tasks)
-    return Commands(monkeypatch, capsys)
+    commands = Commands(monkeypatch, capsys)
+    monkeypatch.setattr("chase.benchmarks.registry.open_benchmark", few_once)
+    return commands
 
 
 def written(path: Path, form: Any) -> Path:
@@ -114,7 +117,7 @@ def test_the_self_test_reports_every_control(chase: Commands) -> None:
 
 
 def test_an_archive_is_shown_and_replayed(chase: Commands, ledger: SynLedger, tmp_path: Path) -> None:
-    subject = few_tasks(ledger)
+    subject = ledger.subject
     proposal = parse_world(SHIFT)
     archive = Archive(benchmark=ledger.name, content_hash=ledger.content_hash).with_entry(
         proposal,

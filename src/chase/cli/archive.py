@@ -10,6 +10,7 @@ import typer
 
 from chase.cli.examples import print_example
 from chase.cli.opening import open_benchmark
+from chase.cli.options import DataFolder
 from chase.cli.output import emit_json, printable, steps
 from chase.core.errors import ChaseError, IntegrityError
 from chase.core.interfaces import Benchmark
@@ -27,6 +28,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout 
 def show(
     file: File,
     show_example: Annotated[bool, typer.Option("--example", help="What an agent sees before and after.")] = False,
+    data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """The counterfactuals of an archive in words, with their estimates.
@@ -35,7 +37,7 @@ def show(
     {task, changes[{call, before, after}]}}`.
     """
     archive = read_archive(file)
-    benchmark = open_benchmark(archive.benchmark) if archive.entries else None
+    benchmark = open_benchmark(archive.benchmark, data) if archive.entries else None
     examples = _examples(benchmark, archive, file) if show_example and benchmark else {}
     if as_json:
         entries = [entry.model_dump(mode="json") for entry in archive.entries]
@@ -73,13 +75,13 @@ def _examples(benchmark: Benchmark[Any], archive: Archive, file: Path) -> dict[s
 
 
 @app.command()
-def replay(file: File, as_json: AsJson = False) -> None:
+def replay(file: File, data: DataFolder = None, as_json: AsJson = False) -> None:
     """Render every entry again and run the firewall again; exit code 6 if anything is not as it was archived.
 
     JSON: `entries[{name, passed, problems}], passed`.
     """
     archive = read_archive(file)
-    benchmark = open_benchmark(archive.benchmark)
+    benchmark = open_benchmark(archive.benchmark, data)
     require_made_on(archive, benchmark, file)
     with steps(f"replaying {file}"):
         replays = replay_archive(archive, benchmark)

@@ -14,6 +14,7 @@ from chase.cli.options import AsJson, DryRun, takes
 from chase.cli.output import emit, printable
 from chase.cli.tokens import token_lines
 from chase.core.errors import ChaseError
+from chase.models.config import embedded_note
 from chase.runs.results import AuditResult
 from chase.runs.settings import AuditSettings
 
@@ -77,8 +78,8 @@ def print_audit(result: AuditResult) -> None:
     if tried := {record["hash"] for record in payload["tried"] if record["hash"]}:
         evaluated = {record["hash"] for record in payload["tried"] if record["destruction"]}
         typer.echo(f"\nTried in search: {len(tried)} transformations, of which {len(evaluated)} were evaluated.")
-    if payload["simulated"]:
-        typer.echo("note: simulated reader: these scores are of an embedded simulator, not of a language model")
+    if note := embedded_note(payload["model"]):
+        typer.echo(f"note: {note}")
 
 
 def _print_finding(found: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from chase.benchmarks.registry import benchmark_names, find_entry
 from chase.cli.opening import open_benchmark
+from chase.cli.options import DataFolder
 from chase.cli.output import emit_json, emit_table, new_folder, steps
 from chase.core.errors import IntegrityError, SetupError, UserError
 from chase.core.interfaces import Benchmark, Exportable, HasStatistics, HasTaskLabels
@@ -47,13 +48,14 @@ def show(
     name: Name,
     task: Annotated[str | None, typer.Option("--task", metavar="ID", help="A task's id; without it, all ids.")] = None,
     variant: Variant = "released",
+    data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """What an agent sees of a task: question, tree and files, in listing order. Without --task, the tasks.
 
     JSON: `tasks[{id, split, family}]`, or `task, variant, question, files[{id, path, text}]`.
     """
-    benchmark = open_benchmark(name)
+    benchmark = open_benchmark(name, data)
     transformation = resolve_variant(benchmark, variant)
     if task is None:
         return _show_tasks(benchmark, as_json)
@@ -86,12 +88,12 @@ def run_validation(benchmark: Benchmark[Any]) -> list[CheckResult]:
 
 
 @app.command()
-def validate(name: Name, as_json: AsJson = False) -> None:
+def validate(name: Name, data: DataFolder = None, as_json: AsJson = False) -> None:
     """Run every check of a benchmark's construction; exit code 6 if one fails.
 
     JSON: `checks[{name, passed, count, failures}], passed`.
     """
-    benchmark = open_benchmark(name)
+    benchmark = open_benchmark(name, data)
     results = run_validation(benchmark)
     failed = [result for result in results if not result.passed]
     if as_json:
@@ -120,13 +122,13 @@ def validate(name: Name, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def stats(name: Name, as_json: AsJson = False) -> None:
+def stats(name: Name, data: DataFolder = None, as_json: AsJson = False) -> None:
     """Sizes, families and favorable evidence documents of each split, under `released` and `neutral`.
 
     JSON: `splits.<name>.{size, families, features.<feature>.{released, neutral}: {favorable, total}}`,
     `pairs.<name>.<feature+feature>.{released, neutral}: {both, first_only, second_only, neither}`.
     """
-    benchmark = open_benchmark(name)
+    benchmark = open_benchmark(name, data)
     if not isinstance(benchmark, HasStatistics):
         raise UserError(f"{benchmark.base} has no statistics of its own. `chase bench show {name}` lists its tasks.")
     if as_json:
@@ -146,13 +148,14 @@ def export(
     name: Name,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new or empty folder.")],
     variant: Variant = "released",
+    data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a benchmark as files: tasks, records, manifest, and every document exactly as rendered.
 
     Answers and evidence labels are in these files: they are for checking the benchmark, never for an agent.
     """
-    benchmark = open_benchmark(name)
+    benchmark = open_benchmark(name, data)
     if not isinstance(benchmark, Exportable):
         raise UserError(f"{benchmark.base} cannot be exported: it is made of files that are there already.")
     transformation = resolve_variant(benchmark, variant)

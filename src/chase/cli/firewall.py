@@ -13,6 +13,7 @@ import typer
 from chase.benchmarks.registry import DEFAULT
 from chase.cli.examples import print_example
 from chase.cli.opening import open_benchmark
+from chase.cli.options import DataFolder
 from chase.cli.output import emit_json, steps
 from chase.core.errors import IntegrityError, UserError
 from chase.core.interfaces import Operator, OperatorKind
@@ -31,6 +32,7 @@ def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A transformation as JSON.")],
     benchmark: Annotated[str, typer.Option("--benchmark", metavar="B", help="e.g. syn-ledger@7")],
     show_example: Annotated[bool, typer.Option("--example", help="What an agent sees before and after.")] = False,
+    data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Run the seven checks on a transformation of your own; exit code 6 if it is not valid.
@@ -42,7 +44,7 @@ def check(
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"FILE={file} cannot be read: {error}.") from None
-    opened = open_benchmark(benchmark)
+    opened = open_benchmark(benchmark, data)
     parsed = parse_for(opened, text)
     proposal = parsed.lifted(opened.subject)
     started = time.monotonic()
@@ -82,13 +84,15 @@ def check(
 
 @app.command()
 def selftest(
-    benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="e.g. syn-ledger")], as_json: AsJson = False
+    benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="e.g. syn-ledger")],
+    data: DataFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Run the positive and negative controls; exit code 6 if one does not come out as it must.
 
     JSON: `controls[{control, expected, found, passed}], passed`.
     """
-    opened = open_benchmark(benchmark)
+    opened = open_benchmark(benchmark, data)
     with steps(f"self-test of the firewall on {opened.name}") as progress:
         outcomes = run_selftest(opened, progress)
     failed = [outcome for outcome in outcomes if not outcome.passed]
@@ -109,6 +113,7 @@ def selftest(
 @app.command()
 def operators(
     benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="e.g. syn-ledger")] = DEFAULT,
+    data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """The operators that a transformation for a benchmark may use, with what they declare, draw and undo.
@@ -116,7 +121,7 @@ def operators(
     JSON: `operators[{name, version, summary, arguments, forms[{arguments, declares, seeded, inverse}]}]`, arguments
     as a JSON schema, and a form for each way to write them.
     """
-    opened = open_benchmark(benchmark)
+    opened = open_benchmark(benchmark, data)
     if as_json:
         kinds = [_kind(kind) for kind in opened.allowlist.values()]
         return emit_json("chase.firewall.operators/1", {"benchmark": opened.base, "operators": kinds})

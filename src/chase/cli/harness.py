@@ -12,6 +12,7 @@ import typer
 
 from chase.benchmarks.registry import benchmark_names
 from chase.cli.opening import open_benchmark
+from chase.cli.options import DataFolder
 from chase.cli.output import emit_json, new_folder, printable
 from chase.core.errors import UserError, choose
 from chase.harness.diff import diff_harnesses, render_diff
@@ -30,13 +31,14 @@ AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout 
 def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
     benchmark: Annotated[str, typer.Option("--benchmark", metavar="B", help="e.g. syn-ledger")],
+    data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the initial harness H_0 of the paper: its core prompt, no memory, no guidance, no policies.
 
     JSON (chase.harness.init/1): `folder, hash, benchmark`.
     """
-    opened = open_benchmark(benchmark)
+    opened = open_benchmark(benchmark, data)
     base, harness = opened.base, initial_harness(opened)
     save_harness(harness, new_folder(folder, "DIR"))
     if as_json:
@@ -51,6 +53,7 @@ def check(
     benchmark: Annotated[
         str | None, typer.Option("--benchmark", metavar="B", help="Default: the one that harness.toml names.")
     ] = None,
+    data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Load a harness, hold it to its benchmark's limits and type-check control.py; exit code 2 if it is wrong.
@@ -59,7 +62,7 @@ def check(
     `changed` lists what differs from H_0.
     """
     harness = load_harness(folder)
-    opened = open_benchmark(benchmark or _own_benchmark(harness, folder))
+    opened = open_benchmark(benchmark or _own_benchmark(harness, folder), data)
     check_for_benchmark(harness, opened, where=str(folder))
     hooks = checked_hooks(harness, folder)
     components = list(_components(initial_harness(opened), harness))

@@ -14,6 +14,9 @@ from chase.runs.declaring import Settings
 WorkspaceFolder = Annotated[
     Path | None, typer.Option("--workspace", metavar="DIR", help="Holds .chase/; default: found upward.")
 ]
+DataFolder = Annotated[
+    Path | None, typer.Option("--data", metavar="DIR", help="The benchmark's data folder, where it has one.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.", rich_help_panel="Run")]
 DryRun = Annotated[
     bool,

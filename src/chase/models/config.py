@@ -16,6 +16,7 @@ WIRE_VERSIONS = {"native": 1, "json-schema": 2}
 
 OPENAI_COMPATIBLE = "openai-compatible"
 LOCAL = "sim"
+READER = f"{LOCAL}:reader"
 
 ToolMode = Literal["native", "json-schema"]
 
@@ -148,3 +149,12 @@ class ModelConfig:
                 raise UserError(f"model '{self.name}': {key}={value} must be above 0.")
         if self.retries < 0:
             raise UserError(f"model '{self.name}': retries={self.retries} must be 0 or more.")
+
+
+def embedded_note(name: str) -> str | None:
+    """What whoever reads a score has to know where the model is embedded here; None where it is not."""
+    if name.partition(":")[0] != LOCAL:
+        return None
+    if name == READER:
+        return "simulated reader: these scores are of an embedded simulator, not of a language model"
+    return f"{name}: these scores are of a program in this process, not of a language model"

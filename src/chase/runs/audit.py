@@ -16,6 +16,7 @@ from chase.harness.spec import Harness
 from chase.methods.audit import AuditPlan, audit_harness
 from chase.methods.audit import AuditSettings as SearchSettings
 from chase.methods.forecast import forecast_audit
+from chase.models.config import LOCAL
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.screening import screen_draft
 from chase.runs.accounting import episodes_of, tokens_of
@@ -86,7 +87,7 @@ class Audit:
             **audited.to_json(),
             "episodes": episodes_of(run.store, run.id),
             "tokens": tokens_of(run.store, run.id),
-            "simulated": run.model.config.provider == "sim",
+            "simulated": run.model.config.provider == LOCAL,
         }
 
 

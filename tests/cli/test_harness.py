@@ -150,7 +150,7 @@ def test_show_gives_the_whole_harness_as_json(tmp_path: Path) -> None:
     found = payload("show", write_folder(tmp_path / "h"))
     assert found["prompt"] == "Use the tools."
     assert found["guidance"][0]["when"]["question_has_any"] == ["percentage"]
-    assert found["structure"]["tools"]["opened_files"] == 6
+    assert found["structure"]["tools"]["opened_files"] is None
     assert found["control"].startswith("def should_stop")
 
 

@@ -176,7 +176,7 @@ def test_validate_ends_with_six_and_the_failing_task(
 ) -> None:
     task = ledger.tasks("evo")[0]
     faulty = faults.rebuilt(ledger, faults.in_task(task, faults.second_solution), _Faulty)
-    monkeypatch.setattr(bench, "open_benchmark", lambda name: faulty)
+    monkeypatch.setattr(bench, "open_benchmark", lambda *_: faulty)
     ended = chase("bench", "validate", NAME, *(["--json"] if as_json else []))
     assert ended.code == 6
     last = ended.err.strip().splitlines()[-1]
@@ -236,7 +236,7 @@ def test_export_writes_the_files_and_says_what(chase: Run, ledger: SynLedger, tm
     few._role_of = {task: ledger.role_of(task) for task in ledger.tasks()[:3]}
     few.generated = {task: ledger.generated[task] for task in few._role_of}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bench, "open_benchmark", lambda name: few)
+        patch.setattr(bench, "open_benchmark", lambda *_: few)
         ended = chase("bench", "export", NAME, "--variant", "neutral", "--out", out, "--json")
         assert ended.payload("export") == {
             "schema": "chase.bench.export/1",
@@ -323,7 +323,7 @@ def test_wrong_usage_ends_with_two(chase: Run, arguments: list[str]) -> None:
 
 
 def test_an_internal_error_ends_with_one_and_a_hint(chase: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(name: str) -> SynLedger:
+    def broken(*_: object) -> SynLedger:
         raise RuntimeError("the sky fell")
 
     monkeypatch.setattr(bench, "open_benchmark", broken)
@@ -334,7 +334,7 @@ def test_an_internal_error_ends_with_one_and_a_hint(chase: Run, monkeypatch: pyt
 
 
 def test_an_interruption_ends_with_130(chase: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(name: str) -> SynLedger:
+    def interrupted(*_: object) -> SynLedger:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(bench, "open_benchmark", interrupted)
@@ -405,7 +405,7 @@ def test_the_demo_stops_with_six_when_a_check_fails(
 ) -> None:
     task = ledger.tasks("evo")[0]
     faulty = faults.rebuilt(ledger, faults.in_task(task, faults.second_solution), _Faulty)
-    monkeypatch.setattr(demo, "open_benchmark", lambda name: faulty)
+    monkeypatch.setattr(demo, "open_benchmark", lambda *_: faulty)
     ended = chase("demo", "--out", tmp_path / "demo", "--benchmark", NAME)
     assert ended.code == 6
     assert "answer-from-records, unique-solution" in ended.err

@@ -1,4 +1,4 @@
-"""Packages that bring a method, installed as pip would leave them: a module and a dist-info folder on the path."""
+"""Packages that bring a method, as pip would leave them: a dist-info folder on the path, and a module."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from textwrap import dedent
 import pytest
 
 
-def install(folder: Path, monkeypatch: pytest.MonkeyPatch, *, method: str, source: str, package: str = "other") -> str:
-    """A package whose module has the source and an entry point to its `METHOD`; the module's name."""
-    module = f"{package}_module"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{module}.py").write_text(dedent(source), encoding="utf-8")
+def write_entry_point(folder: Path, *, method: str, value: str, package: str = "other") -> None:
+    """A dist-info folder that says where a method is."""
     info = folder / f"{package}-1.0.dist-info"
-    info.mkdir(exist_ok=True)
+    info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n", encoding="utf-8")
-    with (info / "entry_points.txt").open("a", encoding="utf-8") as file:
-        file.write(f"[chase.methods]\n{method} = {module}:METHOD\n")
+    (info / "entry_points.txt").write_text(f"[chase.methods]\n{method} = {value}\n", encoding="utf-8")
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch, *, method: str, source: str, package: str = "other") -> None:
+    """A package on the path whose module has the source and an entry point to its `METHOD`."""
+    write_entry_point(folder, method=method, value=f"{package}_module:METHOD", package=package)
+    (folder / f"{package}_module.py").write_text(dedent(source), encoding="utf-8")
     monkeypatch.syspath_prepend(str(folder))
-    return module

@@ -60,25 +60,37 @@ def test_every_table_has_the_columns_that_its_row_digest_covers(workspace: Works
 def test_an_older_store_is_migrated_and_keeps_its_rollouts(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema, "MIGRATIONS", MIGRATIONS[:1])
     rollout = sample_rollout()
     with Store.open(workspace, write=True) as store:
         store.record_sync(rollout)
-    assert version_of(workspace) == 1
+    assert version_of(workspace) == len(MIGRATIONS) == 2
 
-    newer = (*MIGRATIONS[:1], "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('from version 1')")
+    newer = (*MIGRATIONS, "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('from version 2')")
     monkeypatch.setattr(schema, "MIGRATIONS", newer)
-    with pytest.raises(SetupError, match=r"schema version 1.*store gc"):
+    with pytest.raises(SetupError, match=r"schema version 2.*store gc"):
         Store.open(workspace, write=False)
     with Store.open(workspace, write=True) as store:
         assert store.get(rollout_digest(rollout.key)) is not None
         assert store.verify() == []
-    assert version_of(workspace) == 2
+    assert version_of(workspace) == 3
     connection = sqlite3.connect(workspace.database)
-    assert connection.execute("SELECT text FROM notes").fetchall() == [("from version 1",)]
+    assert connection.execute("SELECT text FROM notes").fetchall() == [("from version 2",)]
     connection.close()
     Store.open(workspace, write=True).close()
-    assert version_of(workspace) == 2
+    assert version_of(workspace) == 3
+
+
+def test_a_store_whose_traces_have_another_form_is_refused_in_one_sentence_and_left_alone(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as then:
+        then.setattr(schema, "MIGRATIONS", MIGRATIONS[:1])
+        then.setattr(schema, "OLDEST", 1)
+        Store.open(workspace, write=True).close()
+    for write in (False, True):
+        with pytest.raises(SetupError, match=r"made by an older chase.*--workspace"):
+            Store.open(workspace, write=write)
+    assert version_of(workspace) == 1
 
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(tmp_path: Path) -> None:

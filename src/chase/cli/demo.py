@@ -11,10 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
-from chase.benchmarks.syn_ledger.benchmark import SynLedger, open_syn_ledger
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.statistics import statistics
 from chase.cli.audit import print_audit
 from chase.cli.bench import run_validation
+from chase.cli.opening import open_benchmark
 from chase.cli.output import new_folder, steps
 from chase.core.errors import IntegrityError, UserError
 from chase.runs.results import AuditResult
@@ -35,7 +36,7 @@ def demo(
 ) -> None:
     """Verify Syn-Ledger, evolve harnesses on it with the plain optimiser and with CHASE, and audit them (simulated)."""
     _check_ours(out)
-    benchmark = open_syn_ledger(name)
+    benchmark = _opened(name)
     folder = _fresh(out)
     results = run_validation(benchmark)
     failed = [result.name for result in results if not result.passed]
@@ -50,6 +51,13 @@ def demo(
         f"\nEverything is in {folder}/: results.json, and for each run its workspace with harnesses, archive and "
         "traces (`chase trace list --workspace …`)."
     )
+
+
+def _opened(name: str) -> SynLedger:
+    benchmark = open_benchmark(name)
+    if not isinstance(benchmark, SynLedger):
+        raise UserError(f"--benchmark={name}: the demo is on Syn-Ledger, where B_0 is known. Write syn-ledger@SEED.")
+    return benchmark
 
 
 def _demonstrate(name: str, folder: Path, seeds: int) -> None:
@@ -114,7 +122,7 @@ def _show_first(evolved: Sequence[Row], audits: Mapping[str, Row], benchmark: st
     named = f"{NAMES[first['method']]}, {SPACES[first['space']]}, seed {first['seed']}"
     typer.echo(f"\nThe first of them in full ({named}): {'; '.join(first['edits'])}\n")
     folder = Path(first["folder"])
-    print_audit(AuditResult(payload=audits[first["hash"]], folder=folder, benchmark=open_syn_ledger(benchmark)))
+    print_audit(AuditResult(payload=audits[first["hash"]], folder=folder, benchmark=open_benchmark(benchmark)))
 
 
 def _show_counts(benchmark: SynLedger, folder: Path) -> None:

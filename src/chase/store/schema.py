@@ -95,8 +95,10 @@ CREATE TABLE seals (
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, row_digest BLOB NOT NULL);
 """
 
-MIGRATIONS: Sequence[str] = (_CREATE,)
+MIGRATIONS: Sequence[str] = (_CREATE, "")
 """Step n takes a store from version n to n + 1. Only ever appended to."""
+OLDEST = 2
+"""The first version that is opened. Traces of the one before it have another form, and so have its runs' settings."""
 
 
 def connect_writer(workspace: Workspace) -> sqlite3.Connection:
@@ -104,8 +106,7 @@ def connect_writer(workspace: Workspace) -> sqlite3.Connection:
     with explained(workspace):
         connection = _connect(f"{workspace.database.absolute().as_uri()}?mode=rwc")
         try:
-            if _version(connection) > len(MIGRATIONS):
-                raise SetupError(_newer(workspace, _version(connection)))
+            _check_known(workspace, _version(connection))
             connection.execute("PRAGMA journal_mode = WAL")
             # In WAL mode NORMAL survives the death of the process at any moment; only a power cut can
             # take the last transactions, and never the file's consistency.
@@ -199,14 +200,23 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _check_readable(workspace: Workspace, version: int) -> None:
-    if version > len(MIGRATIONS):
-        raise SetupError(_newer(workspace, version))
+    _check_known(workspace, version)
     if version == 0:
         raise SetupError(_missing(workspace))
     if version < len(MIGRATIONS):
         raise SetupError(
             f"{workspace.database} has schema version {version}, and this program reads version "
             f"{len(MIGRATIONS)}. Run `chase store gc` on this workspace once: it brings the store up to date."
+        )
+
+
+def _check_known(workspace: Workspace, version: int) -> None:
+    if version > len(MIGRATIONS):
+        raise SetupError(_newer(workspace, version))
+    if 0 < version < OLDEST:
+        raise SetupError(
+            f"{workspace.database} was made by an older chase, whose traces and runs this one does not read. Nothing "
+            "was changed: name another folder with --workspace, or use the version that made it."
         )
 
 

@@ -25,8 +25,8 @@ def export_benchmark(
     """Write `tasks.jsonl`, `records.jsonl`, `manifest.jsonl` and `documents/<task>/<path>`; count what was written."""
     counts = {
         "tasks": _write_lines(folder / "tasks.jsonl", _tasks(benchmark)),
-        "records": _write_lines(folder / "records.jsonl", _records(benchmark)),
         "documents": _write_lines(folder / "manifest.jsonl", _manifest(benchmark, transformation)),
+        "records": _write_lines(folder / "records.jsonl", _records(benchmark)),
     }
     for done, task in enumerate(benchmark.tasks()):
         progress(f"{done} of {counts['tasks']} tasks")

@@ -1,0 +1,102 @@
+"""Every method keeps its contract: ours, and one that another package brings."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from chase.core.values import Json
+from chase.methods.contract import Method
+from chase.methods.registry import find_method, method_names
+from chase.testing.method_suite import MethodConformance
+from chase.testing.method_trial import MethodTrial
+from tests.methods.plugins import write_entry_point
+
+NAME, WHERE = "random-edits", "tests.methods.random_edits:RandomEdits"
+
+
+class TestChase(MethodConformance):
+    @pytest.fixture
+    def method(self) -> Method:
+        return find_method("chase")
+
+    @pytest.fixture
+    def options(self) -> Mapping[str, Json]:
+        """Every counterfactual that destroys anything is confirmed, so that there is an archive."""
+        return {"rounds": 2, "eta": "0", "epsilon": "0.05"}
+
+    def test_the_run_has_something_of_everything(self, trial: MethodTrial) -> None:
+        done = trial.whole
+        assert done.evolved.archive.entries
+        assert {"propose 1", "propose 2", "challenge 1"} <= done.asks.keys()
+        assert {"evo", "disc", "conf1"} <= {used.rollout.key.role for used in done.used}
+
+
+class TestMetaHarness(MethodConformance):
+    @pytest.fixture
+    def method(self) -> Method:
+        return find_method("meta-harness")
+
+    @pytest.fixture
+    def options(self) -> Mapping[str, Json]:
+        return {"rounds": 2}
+
+
+class TestInstalledMethod(MethodConformance):
+    """Found through a dist-info folder on the path, as pip would leave it."""
+
+    seed = 3
+
+    @pytest.fixture
+    def method(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Method:
+        write_entry_point(tmp_path, method=NAME, value=WHERE)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        assert NAME in method_names()
+        return find_method(NAME)
+
+    @pytest.fixture
+    def options(self) -> Mapping[str, Json]:
+        return {"tries": 4}
+
+    def test_it_found_something_better_without_asking_anyone(self, trial: MethodTrial) -> None:
+        done = trial.whole
+        assert done.asks == {}
+        assert len({named.harness.hash for named in done.evolved.harnesses}) > 2
+        assert done.evolved.final.name != "H0"
+
+
+@pytest.mark.slow
+def test_an_installed_method_runs_from_the_command_line(tmp_path: Path) -> None:
+    write_entry_point(tmp_path / "installed", method=NAME, value=WHERE)
+    paths = [str(tmp_path / "installed"), *(path for path in sys.path if path)]
+
+    def chase(*arguments: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "chase", *map(str, arguments)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+
+    common = ("--benchmark", "syn-ledger@7", "--model", "sim:reader", "--workspace", tmp_path / "space", "--json")
+    sizes = ("--split-sizes", "evo=4,disc=2,conf=2,cert=4", "--rollouts", "evo=1,disc=1,conf=1,cert=1")
+    ended = chase("evolve", "--method", NAME, "--option", "tries=2", *sizes, *common)
+    assert ended.returncode == 0, ended.stderr
+    found = json.loads(ended.stdout)
+    assert found["config"]["method"] == NAME
+    assert found["config"]["tries"] == 2
+    assert found["config"]["proposer"] is None
+    assert [harness["name"] for harness in found["harnesses"]] == ["H0", "try-0", "try-1"]
+    assert found["certification"]["tasks"] == 4
+    resumed = chase("evolve", "--resume", found["run"], "--workspace", tmp_path / "space", "--json")
+    assert json.loads(resumed.stdout)["final"] == found["final"]
+    idle = chase("evolve", "--method", NAME, "--rounds", "2", "--proposer", "mining", *common)
+    assert idle.returncode == 2
+    assert f"method={NAME} has no use for this: leave --rounds, --proposer out" in idle.stderr
+    wrong = chase("evolve", "--method", NAME, "--option", "tries=99", *common)
+    assert "tries=99 must be a whole number from 1 to 20" in wrong.stderr

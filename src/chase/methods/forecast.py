@@ -1,4 +1,4 @@
-"""What a run or an audit can take: rollouts by stage and role, at least and at most, then requests, tokens and cost.
+"""What a run or an audit can take: rollouts by stage and role, and agents' episodes, at least and at most.
 
 What an evolution takes its method says. A cell (harness, variant) that was evaluated before counts once. Rollouts that
 the store has from other runs are not taken off: a forecast is of a run in an empty store.
@@ -6,26 +6,19 @@ the store has from other runs are not taken off: a forecast is of a run in an em
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from chase.core.agents import Agent, Bounded, EpisodeBounds
 from chase.core.interfaces import Benchmark
-from chase.core.values import Json, Limits, TypicalRollout
+from chase.core.values import Limits
 from chase.methods.arena import pooled
 from chase.methods.audit import CONFIRM, SEARCH_ROLES, AuditPlan
 from chase.methods.bounds import Between, ForecastRequest, Rollouts
 from chase.methods.counterfactuals import most_parts
 from chase.methods.run import Plan
 from chase.protocol.proposal import MOST_OPERATORS
-from chase.store.reader import Reader
-
-REPLY_TOKENS = 4_096
-"""In a bound: of a reply of a model whose settings have no max_tokens."""
-
-Price = Callable[[int, int, int], float | None]
-"""USD for one request's input tokens, cached ones among them, and output tokens; None if unknown."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,112 +97,3 @@ def _operators(challenger: object) -> int:
 def _episodes(agent: Agent, made: Any, count: Between) -> Episodes:
     bounds = made.bounds if isinstance(made, Bounded) else None
     return Episodes(agent=agent, name=made.name, count=count, bounds=bounds)
-
-
-def typical_rollout(store: Reader | None, benchmark: Benchmark[Any], fingerprint: str) -> TypicalRollout | None:
-    """What a rollout takes: of this model in the store, else of any, else as measured once; None if nobody knows."""
-    for model, whose in ((fingerprint, "of this model"), (None, "of other models")):
-        count, used = (0, None) if store is None else store.measured(benchmark.content_hash, model)
-        if used is not None and count:
-            return TypicalRollout(
-                source=f"{count} rollouts {whose} in the store",
-                measured=count,
-                requests=used.requests / count,
-                input_tokens=used.input_tokens / count,
-                cached_tokens=used.cached_tokens / count,
-                output_tokens=used.output_tokens / count,
-            )
-    return benchmark.defaults.typical
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rates:
-    """What turns counts into tokens and money."""
-
-    typical: TypicalRollout | None
-    reply_tokens: int | None
-    """The model's max_tokens."""
-    price: Price
-    agent_prices: Mapping[Agent, Price]
-
-
-def describe(forecast: Forecast, rates: Rates) -> dict[str, Json]:
-    """The forecast as results carry it. `expected` is at what rollouts typically take, `bound` at what they may."""
-    rows = [{"stage": r.stage, "role": r.role, **_of_rollouts(r.count, forecast, rates)} for r in forecast.rollouts]
-    agents = [_of_agent(episodes, rates) for episodes in forecast.agents]
-    every = sum((r.count for r in forecast.rollouts), Between(least=0, most=0))
-    typical = rates.typical
-    return {
-        "per_rollout": typical and {**asdict(typical), "cost_usd": _usd_each(rates)},
-        "rollouts": rows,
-        "agents": agents,
-        "total": _total(_of_rollouts(every, forecast, rates), agents),
-    }
-
-
-def _of_rollouts(count: Between, forecast: Forecast, rates: Rates) -> dict[str, Json]:
-    typical, steps = rates.typical, forecast.limits.steps
-    request = forecast.limits.context_tokens + (rates.reply_tokens or REPLY_TOKENS)
-    usd = _usd_each(rates)
-    return {
-        "episodes": _whole(count),
-        "requests": {"expected": typical and _whole(count * typical.requests), "bound": round(count.most * steps)},
-        "tokens": {
-            "expected": typical and _whole(count * typical.tokens),
-            "bound": round(count.most * steps * request),
-        },
-        "cost_usd": None if usd is None else asdict(count * usd),
-    }
-
-
-def _usd_each(rates: Rates) -> float | None:
-    """The expected cost of a rollout: its mean request, as often as it makes one."""
-    typical = rates.typical
-    if typical is None or not typical.requests:
-        return None
-    tokens = (typical.input_tokens, typical.cached_tokens, typical.output_tokens)
-    each = rates.price(*(round(count / typical.requests) for count in tokens))
-    return None if each is None else each * typical.requests
-
-
-def _of_agent(episodes: Episodes, rates: Rates) -> dict[str, Json]:
-    """An agent's episodes. What it uses is known as a bound only; an offline one uses nothing."""
-    bounds, most = episodes.bounds, episodes.count.most
-    usd: float | None = None
-    if bounds is not None:
-        requests = max(1, bounds.requests)
-        each = rates.agent_prices[episodes.agent](bounds.input_tokens // requests, 0, bounds.output_tokens // requests)
-        usd = 0.0 if not bounds.requests else None if each is None else each * requests * most
-    return {
-        "agent": episodes.agent,
-        "name": episodes.name,
-        "episodes": _whole(episodes.count),
-        "requests": None if bounds is None else round(most * bounds.requests),
-        "tokens": None if bounds is None else round(most * (bounds.input_tokens + bounds.output_tokens)),
-        "cost_usd": usd,
-    }
-
-
-def _total(rollouts: Mapping[str, Json], agents: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
-    """Rollouts and agents together, agents at their bounds. One unknown part makes a sum unknown."""
-    episodes = {
-        end: rollouts["episodes"][end] + sum(agent["episodes"][end] for agent in agents) for end in ("least", "most")
-    }
-    found: dict[str, Json] = {"episodes": episodes}
-    for name in ("requests", "tokens"):
-        beside = [agent[name] for agent in agents]
-        known = None not in beside
-        expected = rollouts[name]["expected"]
-        found[name] = {
-            "expected": {**expected, "most": expected["most"] + sum(beside)} if expected and known else None,
-            "bound": rollouts[name]["bound"] + sum(beside) if known else None,
-        }
-    costs = [agent["cost_usd"] for agent in agents]
-    usd = rollouts["cost_usd"]
-    priced = usd is not None and None not in costs
-    found["cost_usd"] = {**usd, "most": usd["most"] + sum(costs)} if priced else None
-    return found
-
-
-def _whole(count: Between) -> dict[str, int]:
-    return {"least": round(count.least), "most": round(count.most)}

@@ -26,7 +26,7 @@ FRESH = sum(SIZES[role] for role in ("conf1", "conf2", "conf3"))
 
 
 @cache
-def few_once(name: str, *_: object) -> SynLedger:
+def few_once(name: str, data: Path | None = None) -> SynLedger:
     return few_tasks(open_once(name))
 
 

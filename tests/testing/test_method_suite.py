@@ -12,7 +12,6 @@ import pytest
 
 from chase.core.agents import Agent
 from chase.core.events import Event
-from chase.engine.evaluator import SEALED
 from chase.methods.arena import Named
 from chase.methods.bounds import Between, EvolutionBounds, ForecastRequest
 from chase.methods.contract import World
@@ -38,7 +37,7 @@ class Honest(MetaHarness):
 
 class HoldsTheSealed(Honest):
     def roles(self, roles: tuple[str, ...], sealed: Any) -> tuple[str, ...]:
-        return (EVO, *sorted(SEALED))
+        return (EVO, *sorted(sealed))
 
 
 class LetsAStrangerRead(Honest):

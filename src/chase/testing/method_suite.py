@@ -22,19 +22,18 @@ from pathlib import Path
 import pytest
 
 from chase.agents.history import RELEASED
-from chase.benchmarks.catalogue import open_benchmark
-from chase.benchmarks.syn_ledger.firewall import ledger_kit
+from chase.benchmarks.registry import open_benchmark
 from chase.challengers.mining import MiningChallenger
 from chase.core.events import Event
 from chase.core.values import Json
-from chase.engine.evaluator import SEALED
-from chase.methods.accounting import accounts
 from chase.methods.bounds import Between
 from chase.methods.contract import Method
 from chase.methods.forecast import Forecast, forecast_evolution
 from chase.methods.options import settle_options
 from chase.methods.registry import contract_problems
 from chase.proposers.mining import MiningProposer
+from chase.protocol.kit import ProtocolKit
+from chase.runs.accounting import accounts
 from chase.testing.method_trial import Cuts, MethodTrial, RunOutcome, TrialParts
 from chase.testing.object_graph import reachable
 from chase.testing.scripted import scripted
@@ -47,9 +46,9 @@ PLAIN = (str, int, float, bool, type(None), dict, list, tuple)
 @cache
 def small_parts() -> TrialParts:
     """A few tasks of Syn-Ledger and the offline agents."""
-    benchmark = open_benchmark("syn-ledger@7").fewer(SIZES)
+    benchmark = open_benchmark("syn-ledger@7", cache=None).fewer(SIZES)
     return TrialParts(
-        benchmark=benchmark, kit=ledger_kit(benchmark), proposer=MiningProposer(), challenger=MiningChallenger()
+        benchmark=benchmark, kit=ProtocolKit(benchmark), proposer=MiningProposer(), challenger=MiningChallenger()
     )
 
 
@@ -101,7 +100,7 @@ class MethodConformance:
     def test_it_holds_roles_of_the_benchmark_and_none_that_is_sealed(self, trial: MethodTrial) -> None:
         roles, agents = trial.plan().roles, trial.method.agents
         assert set(roles) <= set(trial.parts.benchmark.roles)
-        assert not SEALED & set(roles)
+        assert not trial.parts.benchmark.sealed & set(roles)
         assert all(trial.method.reader(role) in (None, *agents) for role in roles)
         trial.plan().check()
 

@@ -20,7 +20,7 @@ from chase.core.interfaces import Benchmark, Challenger, Proposer
 from chase.core.values import Json, Usage
 from chase.engine.runner import Scored, Silence
 from chase.engine.sandbox import Sandbox
-from chase.harness.spec import initial_harness
+from chase.harness.folder import initial_harness
 from chase.methods.contract import Method, World
 from chase.methods.evolution import Evolved
 from chase.methods.run import Plan, Run
@@ -182,7 +182,7 @@ class MethodTrial:
         return Plan(
             benchmark=self.parts.benchmark,
             kit=self.parts.kit,
-            initial=initial_harness(self.parts.benchmark.name),
+            initial=initial_harness(self.parts.benchmark),
             method=method or self.method,
             options=self.options,
             rollouts=dict.fromkeys(self.parts.benchmark.roles, self.rollouts),

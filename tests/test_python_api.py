@@ -23,8 +23,13 @@ from chase.runs.settings import AuditSettings, CertifySettings, EvolveSettings, 
 from tests.cli.commands import checked, write_h0
 from tests.conftest import open_once
 
-PAGE = Path(__file__).parents[1] / "docs" / "python-api.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+ROOT = Path(__file__).parents[1]
+BLOCKS: list[str] = [
+    block
+    for page in ("docs/python-api.md", "README.md")
+    for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+    if "import chase\n" in block
+]
 SMALL: dict[str, Any] = {"model": "sim:reader", "harness": "h0", "split": "conf1", "rollouts": 1, "progress": False}
 
 
@@ -32,18 +37,23 @@ SMALL: dict[str, Any] = {"model": "sim:reader", "harness": "h0", "split": "conf1
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write_h0(tmp_path / "h0")
+    write_h0(tmp_path / "mine")
+    with (tmp_path / "mine" / "prompt.md").open("a") as prompt:
+        prompt.write("Read on.\n")
     monkeypatch.setattr("chase.benchmarks.registry.open_benchmark", open_once)
     return tmp_path
 
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_every_block_of_the_page_runs(number: int) -> None:
-    exec(compile(BLOCKS[number], f"{PAGE.name}, block {number + 1}", "exec"), {"__name__": "block"})  # noqa: S102
+def test_every_block_of_the_pages_runs(number: int) -> None:
+    exec(compile(BLOCKS[number], f"block {number + 1}", "exec"), {"__name__": "block"})  # noqa: S102
 
 
-def test_the_page_has_a_block_under_a_running_event_loop() -> None:
+def test_there_is_a_block_under_a_running_event_loop_and_the_readmes_is_short() -> None:
+    assert len(BLOCKS) == 5
     assert any("asyncio.run" in block for block in BLOCKS)
     assert len(BLOCKS[0].splitlines()) <= 10
+    assert len(BLOCKS[-1].splitlines()) <= 10
 
 
 def test_a_result_has_typed_values_and_is_what_the_command_prints(workspace: Path) -> None:

@@ -40,8 +40,11 @@ class RandomEdits:
         )
 
     async def evolve(self, world: World[RandomEditsOptions]) -> Evolved:
-        state, edits = EvolutionState.begin(world), every_edit((), {}, space="all")
+        state, benchmark = EvolutionState.begin(world), world.kit.benchmark
+        edits = every_edit((), {}, list(benchmark.placeholders), space="all")
         for n in range(world.options.tries):
             drawn = min(edits, key=lambda edit: uniform("random-edit", world.seed, n, edit.name))
-            state.line.append(Named(name=f"try-{n}", harness=combine(world.initial.harness, [drawn])[0]))
+            state.line.append(
+                Named(name=f"try-{n}", harness=combine(world.initial.harness, [drawn], benchmark.bounds)[0])
+            )
         return await conclude(world, state, SelectionRule())

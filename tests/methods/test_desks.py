@@ -10,6 +10,7 @@ from typing import ClassVar
 import pytest
 
 from chase.agents.history import HistoryWriter
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import ALL_EDITS, Candidate, CandidateTrack, ProposerContext, Refusal
 from chase.core.errors import UserError
 from chase.core.values import Json
@@ -65,7 +66,7 @@ class NoPaths:
 def desk_of(proposer: Answers, folder: Path) -> ProposerDesk:
     return ProposerDesk(
         proposer=proposer, tree=HistoryWriter(folder / "tree"), journal=Journal(Workspace(folder), "run-1"),
-        check=lambda *_: None, base="syn-ledger", edit_space=ALL_EDITS, observables={}, limits={}, seed=1,
+        check=lambda *_: None, benchmark=SynLedger, edit_space=ALL_EDITS, seed=1,  # type: ignore[arg-type]
     )  # fmt: skip
 
 

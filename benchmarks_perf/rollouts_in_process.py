@@ -25,7 +25,7 @@ from benchmarks_perf.peers import INSPECT, Unavailable, run_inspect
 from chase.benchmarks.syn_ledger.benchmark import SynLedger, open_syn_ledger
 from chase.engine.prompting import system_prompt
 from chase.engine.rollout import Job
-from chase.engine.runner import Pace, Progress, Runner, Scored
+from chase.engine.runner import Pace, Progress, Runner, ScoredRollout
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness
 from chase.models.chat import ChatModel
@@ -82,7 +82,7 @@ def jobs_of(benchmark: SynLedger, count: int, per_task: int = PER_TASK) -> list[
 
 async def evaluate(
     model: ChatModel, store: Store, jobs: Sequence[Job], concurrency: int, progress: Progress | None = None
-) -> list[Scored]:
+) -> list[ScoredRollout]:
     """The jobs, run as `chase rollout` runs them. Refuses results that are not four turns and an answer."""
     async with model, Sandbox() as sandbox:
         runner = Runner(

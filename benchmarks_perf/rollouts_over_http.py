@@ -54,8 +54,8 @@ HISTORY = 40
 REPETITIONS = 3
 
 OURS, PYDANTIC_AI, AIOHTTP = "ours", "pydantic-ai", "aiohttp alone"
-Said = dict[str, Any]
-Client = Callable[[str, Said], dict[str, float]]
+RawSettings = dict[str, Any]
+Client = Callable[[str, RawSettings], dict[str, float]]
 """Does its work at an address with the texts of `texts`; its figures."""
 
 
@@ -71,7 +71,7 @@ def server() -> Iterator[str]:
             process.terminate()
 
 
-def texts() -> Said:
+def texts() -> RawSettings:
     """A question, the system prompt and a tool's answer, as every client sends them."""
     benchmark = open_syn_ledger(NAME, cache=None)
     environment = benchmark.environment(benchmark.tasks()[0], benchmark.variant("released"))
@@ -83,7 +83,7 @@ def texts() -> Said:
 # Rollouts
 
 
-def our_rollouts(url: str, said: Said) -> dict[str, float]:
+def our_rollouts(url: str, said: RawSettings) -> dict[str, float]:
     benchmark = open_syn_ledger(NAME, cache=None)
     for count in (WARM_UP, ROLLOUTS):
         jobs = jobs_of(benchmark, count)
@@ -95,7 +95,7 @@ def our_rollouts(url: str, said: Said) -> dict[str, float]:
     return figures
 
 
-def pydantic_ai_rollouts(url: str, said: Said) -> dict[str, float]:
+def pydantic_ai_rollouts(url: str, said: RawSettings) -> dict[str, float]:
     parameters = request_parameters(TOOLS)
 
     async def rollout(model: OpenAIChatModel) -> None:
@@ -118,7 +118,7 @@ def pydantic_ai_rollouts(url: str, said: Said) -> dict[str, float]:
     return _timed_twice(work)
 
 
-def aiohttp_rollouts(url: str, said: Said) -> dict[str, float]:
+def aiohttp_rollouts(url: str, said: RawSettings) -> dict[str, float]:
     body = json.dumps({"model": "scripted", "messages": [{"role": "user", "content": said["questions"][0]}]}).encode()
 
     async def work(count: int) -> None:
@@ -156,7 +156,7 @@ def _timed_twice(work: Callable[[int], Any]) -> dict[str, float]:
 # Requests with a long history
 
 
-def our_requests(url: str, said: Said) -> dict[str, float]:
+def our_requests(url: str, said: RawSettings) -> dict[str, float]:
     async def work() -> float:
         async with _our_model(url) as model:
             return await _cpu_of_last_turn(said, lambda messages: model.request(messages, TOOLS))
@@ -164,7 +164,7 @@ def our_requests(url: str, said: Said) -> dict[str, float]:
     return {"cpu": asyncio.run(work())}
 
 
-def pydantic_ai_requests(url: str, said: Said) -> dict[str, float]:
+def pydantic_ai_requests(url: str, said: RawSettings) -> dict[str, float]:
     parameters = request_parameters(TOOLS)
 
     async def work() -> float:
@@ -177,7 +177,7 @@ def pydantic_ai_requests(url: str, said: Said) -> dict[str, float]:
     return {"cpu": asyncio.run(work())}
 
 
-async def _cpu_of_last_turn(said: Said, request: Callable[[list[ModelMessage]], Any]) -> float:
+async def _cpu_of_last_turn(said: RawSettings, request: Callable[[list[ModelMessage]], Any]) -> float:
     """CPU seconds of requests with a long history, all of which but the last two messages was sent before."""
     histories = [_history(said) for _ in range(CONCURRENCY)]
     await asyncio.gather(*(request(messages[:-2]) for messages in histories))
@@ -186,7 +186,7 @@ async def _cpu_of_last_turn(said: Said, request: Callable[[list[ModelMessage]], 
     return time.process_time() - cpu
 
 
-def _history(said: Said) -> list[ModelMessage]:
+def _history(said: RawSettings) -> list[ModelMessage]:
     messages = _first_messages(said)
     for number in range((HISTORY - 2) // 2):
         messages.append(ModelResponse(parts=[ToolCallPart("list_files", {}, f"call-{number}")]))
@@ -195,7 +195,7 @@ def _history(said: Said) -> list[ModelMessage]:
     return messages
 
 
-def _first_messages(said: Said) -> list[ModelMessage]:
+def _first_messages(said: RawSettings) -> list[ModelMessage]:
     return [ModelRequest(parts=[SystemPromptPart(said["system"]), UserPromptPart(said["questions"][0])])]
 
 

@@ -20,7 +20,7 @@ from benchmarks_perf import Measurement, Row
 from benchmarks_perf.rollouts_in_process import CONCURRENCY, NAME, evaluate, jobs_of, trivial_model
 from chase.benchmarks.syn_ledger.benchmark import open_syn_ledger
 from chase.engine.rollout import Job
-from chase.engine.runner import Scored
+from chase.engine.runner import ScoredRollout
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 
@@ -39,7 +39,7 @@ class _Milestones:
     def started(self, *, total: int, reused: int) -> None:
         self._mark()
 
-    def finished(self, scored: Scored) -> None:
+    def finished(self, scored: ScoredRollout) -> None:
         self.done += 1
         if self.done % PART == 0:
             self._mark()

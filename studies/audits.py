@@ -19,7 +19,7 @@ from typing import Any
 from chase.challengers.mining import MiningChallenger
 from chase.core.events import ignore
 from chase.engine.sandbox import Sandbox
-from chase.methods.audit import AuditPlan, AuditSettings, audit_harness
+from chase.methods.audit import AuditPlan, SearchSettings, audit_harness
 from chase.models.chat import ChatModel
 from chase.stats.simultaneous import tasks_for_power
 from chase.testing.ledger import H0
@@ -74,7 +74,7 @@ def audits_of(case: Mapping[str, Any]) -> list[Row]:
                     baseline=H0,
                     harness=harness_of(sentences),
                     challenger=MiningChallenger(use_diff=case["diff"]),
-                    settings=AuditSettings(rounds=ROUNDS),
+                    settings=SearchSettings(rounds=ROUNDS),
                     rollouts=dict.fromkeys(benchmark.roles, 1),
                     seed=case["seed"],
                 )

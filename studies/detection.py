@@ -16,7 +16,7 @@ from chase.core.agents import ChallengerContext
 from chase.engine.evaluator import Evaluator
 from chase.engine.runner import Runner
 from chase.engine.sandbox import Sandbox
-from chase.methods.arena import Named, StoreArena, Variant
+from chase.methods.arena import Contender, StoreArena, Variant
 from chase.methods.counterfactuals import discover
 from chase.models.chat import ChatModel
 from chase.store.records import Use
@@ -55,8 +55,8 @@ def case_rows(case: Mapping[str, Any]) -> list[Row]:
             for place, name in enumerate(LEANINGS):
                 tree = HistoryWriter(Path(store.workspace.root) / f"history-{place}")
                 arena = StoreArena(evaluator, {"disc": tree})
-                initial = Named(name="H0", harness=H0)
-                leaning = Named(name="H1", harness=harness_of([f"Prefer files with low {name}."]))
+                initial = Contender(name="H0", harness=H0)
+                leaning = Contender(name="H1", harness=harness_of([f"Prefer files with low {name}."]))
                 released = Variant(name=RELEASED, transformation=benchmark.variant("released"))
                 await arena.means([leaning, initial], [released], "disc")
                 context = ChallengerContext(

@@ -21,7 +21,7 @@ from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
 from chase.methods.chase import Chase
-from chase.methods.evolution import Evolved
+from chase.methods.evolution import EvolutionOutcome
 from chase.methods.meta_harness import MetaHarness
 from chase.methods.options import settle_options
 from chase.methods.run import Plan, Run
@@ -118,7 +118,7 @@ async def _one(plan: Plan, store: Store, model: ChatModel, sandbox: Sandbox, pla
     }
 
 
-async def _entries(evolved: Evolved, benchmark: Any, model: ChatModel, sandbox: Sandbox) -> list[Row]:
+async def _entries(evolved: EvolutionOutcome, benchmark: Any, model: ChatModel, sandbox: Sandbox) -> list[Row]:
     """Every archived counterfactual on other benchmarks that plant the same, for the pair that it was confirmed for."""
     planted = benchmark.planted
     found = []

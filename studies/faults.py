@@ -20,7 +20,7 @@ from chase.challengers.llm import LanguageModelChallenger
 from chase.core.events import ignore
 from chase.core.values import Json
 from chase.engine.rollout import Job
-from chase.engine.runner import Runner, Scored
+from chase.engine.runner import Runner, ScoredRollout
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness
 from chase.methods.chase import Chase, ChaseOptions
@@ -64,7 +64,7 @@ class Restarts:
         self.count = 0
 
     def started(self, *, total: int, reused: int) -> None: ...
-    def finished(self, scored: Scored) -> None: ...
+    def finished(self, scored: ScoredRollout) -> None: ...
     def failed(self, job: Job, reason: str, *, again: bool) -> None:
         self.count += 1
 

@@ -28,7 +28,7 @@ from chase.protocol.operators import Arguments, OperatorKind
 from studies.fuzz_changes import (
     BY_LABEL,
     Change,
-    Named,
+    Contender,
     contents_change,
     label_change,
     protocol_change,
@@ -246,7 +246,7 @@ def forbidden_condition(draw: random.Random, ledger: SynLedger) -> tuple[str, Ca
 # Cases
 
 
-def allowed_change(draw: random.Random) -> Named:
+def allowed_change(draw: random.Random) -> Contender:
     """An operator of the allowlist, to be put under a condition."""
     form = operator_form(draw)
     operator, seed = ALLOWLIST[form["name"]].make(form["arguments"]), draw.getrandbits(48)

@@ -20,11 +20,11 @@ from chase.benchmarks.syn_ledger.world import World
 from chase.core.keyed import key_bits
 
 Change = Callable[[World], World]
-Named = tuple[str, frozenset[str], Change]
+Contender = tuple[str, frozenset[str], Change]
 _ARABIC = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
 
 
-def protocol_change(draw: random.Random) -> Named:
+def protocol_change(draw: random.Random) -> Contender:
     """A change of the manifest: some lawful where declared and unconditional, some never."""
     bits, number = draw.getrandbits(32), draw.randint(10, 99)
     inner = tuple(draw.sample(words.INNER_FOLDERS, draw.randrange(4)))
@@ -99,7 +99,7 @@ def _rotated(items: tuple[Any, ...], number: int) -> tuple[Any, ...]:
     return items[number % len(items) :] + items[: number % len(items)]
 
 
-def label_change(draw: random.Random) -> Named:
+def label_change(draw: random.Random) -> Contender:
     """All of a document's protocol is exchanged so that documents of one kind come first in the order of paths."""
     kind = draw.choice(["evidence", *DISTRACTORS])
 
@@ -111,7 +111,7 @@ def label_change(draw: random.Random) -> Named:
     return "exchange by label", PROTOCOL_FIELDS, change
 
 
-def contents_change(draw: random.Random) -> Named:
+def contents_change(draw: random.Random) -> Contender:
     """A change of documents and records. Only that of host-side labels is lawful."""
     a, b = draw.sample(range(12), 2)
     i, text = draw.randrange(6), draw.choice(["entity", "period", "category", "status", "version", "basis"])
@@ -188,7 +188,7 @@ def _renamed(world: World, place: int) -> World:
     return replace(_with(world, place, replace(_at(world, place), id=new)), manifest=Manifest(tuple(protocols)))
 
 
-def world_change(draw: random.Random) -> Named:
+def world_change(draw: random.Random) -> Contender:
     """A change of question, tools, limits or scorer. None is lawful."""
     limit, step = draw.choice(["total_calls", "steps", "context_tokens", "wall_seconds"]), draw.choice([-1, 1, 50])
     group = draw.choice(["search", "open", "calculate"])

@@ -23,7 +23,7 @@ from chase.benchmarks.syn_ledger.tools import LedgerEnvironment, SearchableFile
 from chase.benchmarks.syn_ledger.world import World
 from chase.core.errors import UserError
 from chase.core.values import Json
-from chase.protocol.firewall import examine
+from chase.protocol.firewall import run_checks
 from chase.protocol.proposal import Proposal, parse_proposal
 from studies.fuzz_cases import HOSTILE, WORLD_ALLOWLIST, Case, make_case
 from studies.fuzz_changes import BY_LABEL
@@ -108,7 +108,7 @@ def run_case(case: Case, subject: LedgerSubject, released: Mapping[str, Look]) -
         return row | {"refused": _reason_class(str(error))}
     reason = judge(FuzzSuspect(case, subject), released)
     started = time.process_time()
-    record = examine(proposal, subject)
+    record = run_checks(proposal, subject)
     return row | {
         "oracle": reason,
         "failed": list(record.failed),

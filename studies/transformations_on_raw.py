@@ -15,7 +15,7 @@ from typing import Any
 from chase.benchmarks.syn_ledger.features import PAPER_FEATURES
 from chase.benchmarks.syn_ledger.manifest import Manifest
 from chase.benchmarks.syn_ledger.operators import ASPECTS
-from chase.protocol.firewall import examine
+from chase.protocol.firewall import run_checks
 from chase.protocol.transformation import OperatorList
 from chase.stats.estimates import difference, estimate, mean
 from chase.testing.ledger import parse_ledger
@@ -64,7 +64,7 @@ def _valid(operators: Operators) -> OperatorList[Manifest]:
     """The transformation, if the firewall lets it pass on the first benchmark."""
     proposal = parse_ledger({"benchmark": "syn-ledger", "operators": list(operators), "seed": SEED})
     subject = benchmark_of(NAMES[0]).subject
-    record = examine(proposal.lifted(subject), subject)
+    record = run_checks(proposal.lifted(subject), subject)
     if not record.valid:
         raise SystemExit(f"{proposal.transformation.describe()} failed {', '.join(record.failed)}")
     return proposal.transformation

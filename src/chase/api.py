@@ -17,7 +17,7 @@ from chase.core.interfaces import Benchmark
 from chase.harness import folder as folders
 from chase.harness.spec import Harness
 from chase.runs import opening
-from chase.runs.config import said
+from chase.runs.config import raw_settings
 from chase.runs.listening import Listener, Silent
 from chase.runs.results import AuditResult, CertifyResult, EvolveResult, ForecastResult, RolloutResult
 from chase.runs.settings import AuditSettings, CertifySettings, EvolveSettings, RolloutSettings
@@ -92,7 +92,7 @@ def load_harness(folder: str | Path) -> Harness:
 @_takes(_Rollout)
 def rollout(given: Mapping[str, Any], listener: Listener) -> RolloutResult:
     """Score a harness on one task set under one variant. What the store has is not run again."""
-    asked = said(RolloutSettings, given)
+    asked = raw_settings(RolloutSettings, given)
     from chase.runs.rollout import rollout as run  # models and engine take a second to import
 
     return run(asked, listener)
@@ -101,7 +101,7 @@ def rollout(given: Mapping[str, Any], listener: Listener) -> RolloutResult:
 @_takes(_Evolve)
 def evolve(given: Mapping[str, Any], listener: Listener) -> EvolveResult:
     """Evolve a harness with a method, and at the end open the sealed tasks once. `resume` goes on with a run."""
-    asked = said(EvolveSettings, given)
+    asked = raw_settings(EvolveSettings, given)
     from chase.runs.evolve import evolve as run
 
     return run(asked, listener)
@@ -110,7 +110,7 @@ def evolve(given: Mapping[str, Any], listener: Listener) -> EvolveResult:
 @_takes(_Evolve)
 def forecast_evolve(given: Mapping[str, Any], listener: Listener) -> ForecastResult:
     """What `evolve` with these settings can take: rollouts, requests, tokens, cost. Runs and writes nothing."""
-    asked = said(EvolveSettings, given)
+    asked = raw_settings(EvolveSettings, given)
     from chase.runs.evolve import forecast as run
 
     return run(asked, listener)
@@ -119,7 +119,7 @@ def forecast_evolve(given: Mapping[str, Any], listener: Listener) -> ForecastRes
 @_takes(_Audit)
 def audit(given: Mapping[str, Any], listener: Listener) -> AuditResult:
     """Search for valid changes of the protocol that destroy a harness's gain, confirm them on fresh tasks, judge."""
-    asked = said(AuditSettings, given)
+    asked = raw_settings(AuditSettings, given)
     from chase.runs.audit import audit as run
 
     return run(asked, listener)
@@ -128,7 +128,7 @@ def audit(given: Mapping[str, Any], listener: Listener) -> AuditResult:
 @_takes(_Audit)
 def forecast_audit(given: Mapping[str, Any], listener: Listener) -> ForecastResult:
     """What `audit` with these settings can take: rollouts, requests, tokens, cost. Runs and writes nothing."""
-    asked = said(AuditSettings, given)
+    asked = raw_settings(AuditSettings, given)
     from chase.runs.audit import forecast as run
 
     return run(asked, listener)
@@ -155,7 +155,7 @@ def _of_a_run(
 @_of_a_run(_Certify)
 def certify(run: str, given: Mapping[str, Any], listener: Listener) -> CertifyResult:
     """The certification of a finished evolution: its id, the beginning of it, or `latest`. Made if there is none."""
-    asked = said(CertifySettings, given)
+    asked = raw_settings(CertifySettings, given)
     from chase.runs.certify import certify as made
 
     return made(run, asked, listener)

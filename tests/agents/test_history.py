@@ -14,7 +14,7 @@ from chase.agents.history import History, HistoryWriter, mark_of
 from chase.agents.reading import Decision, lean, ranks, read_trace
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.observables import OBSERVABLES
-from chase.core.values import Shown
+from chase.core.values import Sighting
 from chase.harness.spec import Activation, Guidance
 from chase.testing.scripted import call
 from tests.engine.rollouts import follow, make_harness, make_job
@@ -289,7 +289,7 @@ def test_what_was_seen_is_kept_as_it_was_seen() -> None:
     reading = read_trace(
         trace(searched(1, "b", "a"), searched(0, "a"), listed("a", "b"), opened("a"), opened("a", 1), opened("b"))
     )
-    assert reading.seen["a"] == Shown(id="a", path="a.md", listing=0, hit=0, window=0, text="text 0 of a")
+    assert reading.seen["a"] == Sighting(id="a", path="a.md", listing=0, hit=0, window=0, text="text 0 of a")
     assert reading.seen["b"].hit == 0
     assert reading.opened == ("a", "b")
     assert reading.unfinished == {"b"}
@@ -303,8 +303,8 @@ def test_the_fields_of_a_structured_result_are_kept_as_the_best_hit_showed_them(
     listing = tool("list", [{"id": d, "path": d, "listing": n, "fields": {"year": n}} for n, d in enumerate("ab")])
     read = tool("read", [{"id": "a", "path": "a", "window": 0, "fields": {"body": "x"}, "text_field": "body"}])
     seen = read_trace(trace(listing, found(3, 2003), found(1, 2001), found(2, 2002), read)).seen
-    assert seen["a"] == Shown(id="a", path="a", listing=0, hit=1, window=0, text="x", fields={"year": 2001})
-    assert seen["b"] == Shown(id="b", path="b", listing=1, fields={"year": 1})
+    assert seen["a"] == Sighting(id="a", path="a", listing=0, hit=1, window=0, text="x", fields={"year": 2001})
+    assert seen["b"] == Sighting(id="b", path="b", listing=1, fields={"year": 1})
 
 
 @pytest.mark.parametrize(
@@ -344,8 +344,8 @@ async def test_a_real_trace_is_read_as_the_tools_showed_it(ledger: SynLedger) ->
 PLACE = OBSERVABLES["listing-position"]
 
 
-def at(*places: int) -> tuple[Shown, ...]:
-    return tuple(Shown(id=f"d{place}", path=f"d{place}.md", listing=place, listing_of=12) for place in places)
+def at(*places: int) -> tuple[Sighting, ...]:
+    return tuple(Sighting(id=f"d{place}", path=f"d{place}.md", listing=place, listing_of=12) for place in places)
 
 
 def chose(document: str, *places: int, taken: bool = True) -> Decision:
@@ -355,7 +355,7 @@ def chose(document: str, *places: int, taken: bool = True) -> Decision:
 def test_ranks_go_from_0_to_1_and_need_a_difference() -> None:
     assert ranks(PLACE, at(0, 3, 9)) == {"d0": 0.0, "d3": 0.5, "d9": 1.0}
     assert ranks(PLACE, at(4)) == {}
-    assert ranks(PLACE, [Shown(id="a", path="a"), Shown(id="b", path="b")]) == {}
+    assert ranks(PLACE, [Sighting(id="a", path="a"), Sighting(id="b", path="b")]) == {}
 
 
 def test_lean_is_negative_to_the_low_side_and_positive_to_the_high() -> None:

@@ -18,7 +18,7 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.challengers.coding_agent import CodingAgentChallenger
 from chase.core.agents import ChallengerContext, Draft
 from chase.core.errors import SetupError
-from chase.methods.arena import Named
+from chase.methods.arena import Contender
 from chase.methods.desks import ChallengerDesk
 from chase.methods.journal import Journal
 from chase.protocol.kit import ProtocolKit
@@ -99,7 +99,7 @@ class Bench:
             challenger=challenger, tree=self.tree, journal=Journal(self.workspace, "run-1"), kit=self.kit,
             seed=1,
         )  # fmt: skip
-        current, initial = Named(name="r1-guidance", harness=H1), Named(name="H0", harness=H0)
+        current, initial = Contender(name="r1-guidance", harness=H1), Contender(name="H0", harness=H0)
         return await desk.drafts(1, current, initial, proposals=3)
 
     def attempt(self, number: int = 1) -> dict[str, Any]:

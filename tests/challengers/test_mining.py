@@ -15,7 +15,7 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.challengers.mining import MOST_SUSPECTS, MiningChallenger
 from chase.core.agents import ChallengerContext, OperatorEffect
 from chase.core.observables import OBSERVABLES
-from chase.core.values import Shown
+from chase.core.values import Sighting
 from chase.harness.spec import Activation, Guidance, Harness
 from chase.protocol.kit import ProtocolKit
 from tests.agents.made_traces import LETTERS, Taste, indifferent, made_trace
@@ -34,7 +34,7 @@ def level(name: str) -> Taste:
     """A document's level on an observable, as far as a search shows it."""
 
     def value(document: dict[str, Any]) -> float:
-        found = OBSERVABLES[name](Shown(id=document["id"], path=document["path"], hit=document["hit"]))
+        found = OBSERVABLES[name](Sighting(id=document["id"], path=document["path"], hit=document["hit"]))
         return -1.0 if found is None else found
 
     return value

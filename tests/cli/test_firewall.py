@@ -13,7 +13,7 @@ import pytest
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.protocol.archive import Archive, views_digest
 from chase.protocol.example import example_of
-from chase.protocol.firewall import examine
+from chase.protocol.firewall import run_checks
 from chase.testing.ledger import parse_ledger, parse_world
 from tests.cli.commands import Commands, checked
 from tests.conftest import open_once
@@ -123,7 +123,7 @@ def test_an_archive_is_shown_and_replayed(chase: Commands, ledger: SynLedger, tm
         proposal,
         round=1,
         views=views_digest(proposal, subject),
-        firewall=examine(proposal, subject),
+        firewall=run_checks(proposal, subject),
         discovery={},
         confirmation={},
     )

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chase.core.observables import OBSERVABLES, distinct_ranks
-from chase.core.values import Shown
+from chase.core.values import Sighting
 
 MARKDOWN = (
     "# Balances\nBox: QRST\nPrepared by: Blume\n\n## Entries\n\n| ENTITY | Amount |\n| --- | --- |\n| Oak | 12 |\n"
 )
-SHOWN = Shown(
+SHOWN = Sighting(
     id="kxrtz",
     path="archive/upper/folio-7.md",
     listing=3,
@@ -63,21 +63,21 @@ def test_every_observable_is_measured_above() -> None:
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
-        ("listing-position", Shown(id="a", path="a.md")),
-        ("hit-position", Shown(id="a", path="a.md", listing=2)),
-        ("window", Shown(id="a", path="a.md")),
-        ("text-size", Shown(id="a", path="a.md")),
-        ("title-length", Shown(id="a", path="a.md")),
-        ("title-length", Shown(id="a", path="a.md", window=1, text="# T\n")),
-        ("preamble-lines", Shown(id="a", path="a.md", window=1, text="# T\n")),
-        ("second-initial", Shown(id="a", path="a.md", text="one line")),
-        ("heading-initial", Shown(id="a", path="a.md", text="no\nblank\nline")),
-        ("folder-initial", Shown(id="a", path="a.md")),
-        ("id-initial", Shown(id="7", path="a.md")),
-        ("capital-words", Shown(id="a", path="a.md", text="12 34")),
+        ("listing-position", Sighting(id="a", path="a.md")),
+        ("hit-position", Sighting(id="a", path="a.md", listing=2)),
+        ("window", Sighting(id="a", path="a.md")),
+        ("text-size", Sighting(id="a", path="a.md")),
+        ("title-length", Sighting(id="a", path="a.md")),
+        ("title-length", Sighting(id="a", path="a.md", window=1, text="# T\n")),
+        ("preamble-lines", Sighting(id="a", path="a.md", window=1, text="# T\n")),
+        ("second-initial", Sighting(id="a", path="a.md", text="one line")),
+        ("heading-initial", Sighting(id="a", path="a.md", text="no\nblank\nline")),
+        ("folder-initial", Sighting(id="a", path="a.md")),
+        ("id-initial", Sighting(id="7", path="a.md")),
+        ("capital-words", Sighting(id="a", path="a.md", text="12 34")),
     ],
 )
-def test_what_was_not_shown_has_no_value(name: str, shown: Shown) -> None:
+def test_what_was_not_shown_has_no_value(name: str, shown: Sighting) -> None:
     assert OBSERVABLES[name](shown) is None
 
 
@@ -88,12 +88,12 @@ def test_formats_of_one_document_have_the_same_title_and_heading() -> None:
         "= Accounts =\nDesk: QQQ\n\n[Records]\nA: 1\n",
     ]
     for name in ("title-length", "title-initial", "second-initial", "heading-initial", "preamble-lines"):
-        assert len({OBSERVABLES[name](Shown(id="a", path="a", window=0, text=text)) for text in texts}) == 1
+        assert len({OBSERVABLES[name](Sighting(id="a", path="a", window=0, text=text)) for text in texts}) == 1
 
 
 def test_line_endings_do_not_count() -> None:
-    unix = Shown(id="a", path="a", window=0, text=MARKDOWN)
-    windows = Shown(id="a", path="a", window=0, text=MARKDOWN.replace("\n", "  \r\n"))
+    unix = Sighting(id="a", path="a", window=0, text=MARKDOWN)
+    windows = Sighting(id="a", path="a", window=0, text=MARKDOWN.replace("\n", "  \r\n"))
     assert [o(unix) for o in OBSERVABLES.values()] == [o(windows) for o in OBSERVABLES.values()]
 
 

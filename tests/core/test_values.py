@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chase.core.values import CheckResult, JsonLayout, ResultItem, Shown, ToolResult, Usage
+from chase.core.values import CheckResult, JsonLayout, ResultItem, Sighting, ToolResult, Usage
 
 usages = st.builds(
     Usage,
@@ -41,22 +41,22 @@ def test_usage_is_read_only() -> None:
 
 
 def test_a_tool_results_text_is_its_head_and_items() -> None:
-    item = ResultItem(shown=Shown(id="a", path="a.md"), line="a.md [a]")
+    item = ResultItem(shown=Sighting(id="a", path="a.md"), line="a.md [a]")
     assert ToolResult(head="1 file:", items=(item,)).text == "1 file:\na.md [a]"
     assert ToolResult(head="", items=(item, item)).text == "a.md [a]\na.md [a]"
     assert ToolResult(head="no").text == "no"
 
 
 def test_an_item_without_a_line_reads_as_its_fields() -> None:
-    item = ResultItem(shown=Shown(id="a", path="a.md", fields={"name": "é", "rows": [1, 2]}))
+    item = ResultItem(shown=Sighting(id="a", path="a.md", fields={"name": "é", "rows": [1, 2]}))
     assert item.text == '{"name": "é", "rows": [1, 2]}'
     assert ToolResult(head="1 file:", items=(item,)).text == f"1 file:\n{item.text}"
-    assert ResultItem(shown=Shown(id="a", path="a.md", fields={"name": "é"}), line="").text == ""
+    assert ResultItem(shown=Sighting(id="a", path="a.md", fields={"name": "é"}), line="").text == ""
 
 
 def test_a_result_laid_out_as_json_is_one_object_with_its_message_and_its_items_fields() -> None:
     items = tuple(
-        ResultItem(shown=Shown(id=name, path=name, hit=place, fields={"doc": name, "score": place}))
+        ResultItem(shown=Sighting(id=name, path=name, hit=place, fields={"doc": name, "score": place}))
         for place, name in enumerate(("é1", "b2"))
     )
     plain = ToolResult(head="2 found", items=items, layout=JsonLayout())
@@ -66,16 +66,16 @@ def test_a_result_laid_out_as_json_is_one_object_with_its_message_and_its_items_
 
 
 def test_a_json_result_leaves_out_what_it_does_not_have() -> None:
-    item = ResultItem(shown=Shown(id="a", path="a", fields={"doc": "a"}))
+    item = ResultItem(shown=Sighting(id="a", path="a", fields={"doc": "a"}))
     assert ToolResult(head="", items=(item,), layout=JsonLayout()).text == '{"results": [{"doc": "a"}]}'
     assert ToolResult(head="No calls left.", ok=False, layout=JsonLayout()).text == '{"message": "No calls left."}'
     assert ToolResult(head="", layout=JsonLayout()).text == "{}"
 
 
 def test_what_was_shown_can_be_compared_and_kept_in_sets_whatever_its_fields() -> None:
-    one, two = (Shown(id="a", path="a", fields={"tags": [tag]}) for tag in ("x", "y"))
+    one, two = (Sighting(id="a", path="a", fields={"tags": [tag]}) for tag in ("x", "y"))
     assert one != two
-    assert len({one, two, Shown(id="a", path="a", fields={"tags": ["x"]})}) == 2
+    assert len({one, two, Sighting(id="a", path="a", fields={"tags": ["x"]})}) == 2
 
 
 def test_a_check_passes_only_if_something_was_checked() -> None:

@@ -17,7 +17,7 @@ from chase.core.values import (
     Placeholder,
     ResultItem,
     SearchTool,
-    Shown,
+    Sighting,
     ToolInterface,
     ToolResult,
     ToolSpec,
@@ -79,7 +79,7 @@ class PageEnvironment:
 
     def _find(self) -> ToolResult:
         items = [
-            ResultItem(shown=Shown(id=page, path="", hit=place, fields={self.names.page: page, "year": year}))
+            ResultItem(shown=Sighting(id=page, path="", hit=place, fields={self.names.page: page, "year": year}))
             for place, (page, year) in enumerate(YEARS.items())
         ]
         return ToolResult(head=f"{len(items)} pages", items=tuple(items), coverage=0, layout=JsonLayout(items="hits"))
@@ -92,7 +92,7 @@ class PageEnvironment:
         fields = {self.names.page: page, "part": part, self.names.body: text}
         return ToolResult(
             head="",
-            items=(ResultItem(shown=Shown(id=page, path="", window=part, text=text, fields=fields)),),
+            items=(ResultItem(shown=Sighting(id=page, path="", window=part, text=text, fields=fields)),),
             reads_on={self.names.page: page, "part": part + 1} if part + 1 < PARTS else None,
             layout=JsonLayout(items="hits"),
         )

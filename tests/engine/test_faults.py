@@ -11,7 +11,7 @@ import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.engine.rollout import Job
-from chase.engine.runner import Pace, Runner, RunPaused, Scored
+from chase.engine.runner import Pace, Runner, RunPaused, ScoredRollout
 from chase.engine.sandbox import Sandbox
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
@@ -64,7 +64,7 @@ def remote(url: str, pacer: Pacer | None = None, *, timeout: float = 30.0) -> Ch
     return connect(config, pacer=pacer or Pacer(jitter=lambda: 0.0))
 
 
-async def evaluate(store: Store, model: ChatModel, todo: list[Job], pace: Pace | None = None) -> list[Scored]:
+async def evaluate(store: Store, model: ChatModel, todo: list[Job], pace: Pace | None = None) -> list[ScoredRollout]:
     use = Use(run="run", method="rollout")
     async with model:
         runner = Runner(model=model, store=store, sandbox=Sandbox(), use=use, pace=pace or Pace(concurrency=16))

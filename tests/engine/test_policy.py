@@ -10,7 +10,7 @@ from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.observables import OBSERVABLES, ObservableFunction
-from chase.core.values import Placeholder, ResultItem, Rollout, Shown
+from chase.core.values import Placeholder, ResultItem, Rollout, Sighting
 from chase.engine.policy import STOP_WORDS, clean_query, expand, merge, reads_on, relaxed, rerank
 from chase.engine.trace import result_text
 from chase.harness.spec import Preference, ReadOn, Retrieval
@@ -21,7 +21,7 @@ SLOTS = {"entity": ["Harbor Office"], "period": ["FY2002"], "periods": ["FY2002"
 
 
 def items(*ids: str) -> list[ResultItem]:
-    return [ResultItem(shown=Shown(id=each, path=f"{each}.md"), line=each) for each in ids]
+    return [ResultItem(shown=Sighting(id=each, path=f"{each}.md"), line=each) for each in ids]
 
 
 def ids(text: str) -> list[str]:
@@ -127,7 +127,7 @@ def test_merging_keeps_each_document_once() -> None:
 
 def test_reranking_adds_the_rank_on_each_observable_to_the_place() -> None:
     hits = [
-        ResultItem(shown=Shown(id=name, path=path), line=name)
+        ResultItem(shown=Sighting(id=name, path=path), line=name)
         for name, path in (("a", "x/y/z/a.md"), ("b", "x/y/b.md"), ("c", "x/c.md"))
     ]
     shallow = Preference(observable="path-depth", prefer="low", weight=10)
@@ -141,7 +141,7 @@ def test_reranking_adds_the_rank_on_each_observable_to_the_place() -> None:
 
 def test_what_cannot_be_seen_of_a_document_ranks_in_the_middle() -> None:
     hits = [
-        ResultItem(shown=Shown(id=name, path="a.md", listing=listing), line=name)
+        ResultItem(shown=Sighting(id=name, path="a.md", listing=listing), line=name)
         for name, listing in (("late", 9), ("unseen", None), ("early", 0))
     ]
     order = rerank(hits, [Preference(observable="listing-position", prefer="low", weight=100)], OBSERVABLES)
@@ -149,7 +149,7 @@ def test_what_cannot_be_seen_of_a_document_ranks_in_the_middle() -> None:
 
 
 def test_reading_on_by_an_observable() -> None:
-    shown = Shown(id="a", path="x/y/a.md", window=0, text="one\ntwo")
+    shown = Sighting(id="a", path="x/y/a.md", window=0, text="one\ntwo")
     assert reads_on(ReadOn(when="always"), shown, OBSERVABLES)
     assert not reads_on(ReadOn(), shown, OBSERVABLES)
     for at_most, expected in ((2.0, True), (1.0, False)):
@@ -163,12 +163,12 @@ def test_reading_on_by_an_observable() -> None:
 
 
 def test_policies_use_the_observables_of_the_benchmark() -> None:
-    def year(shown: Shown) -> float | None:
+    def year(shown: Sighting) -> float | None:
         return shown.fields.get("year")
 
     own = {"year": ObservableFunction("year", "the year of the document", year)}
     hits = [
-        ResultItem(shown=Shown(id=str(each), path="", window=0, fields={"year": each}), line=str(each))
+        ResultItem(shown=Sighting(id=str(each), path="", window=0, fields={"year": each}), line=str(each))
         for each in (2019, None, 2021)
     ]
     newest = Preference(observable="year", prefer="high", weight=100)
@@ -318,7 +318,7 @@ async def test_rank_reorders_all_hits_before_the_cut(ledger: SynLedger, prefer: 
     paths = re.findall(r"^(\S+) \[\w+\]$", result_text(event), re.MULTILINE)
     assert len(paths) == 12
     length = OBSERVABLES["name-length"]
-    lengths = {path: length(Shown(id="", path=path)) or 0.0 for path in paths}
+    lengths = {path: length(Sighting(id="", path=path)) or 0.0 for path in paths}
     best = sorted(paths, key=lambda path: lengths[path] * (1 if prefer == "low" else -1))[:3]
     shown = re.findall(r"^(\S+) \[\w+\]$", last_return(model), re.MULTILINE)
     assert [lengths[path] for path in shown] == [lengths[path] for path in best]

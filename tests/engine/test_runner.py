@@ -13,7 +13,7 @@ import pytest
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.errors import RolloutError, SetupError
 from chase.engine.rollout import Job
-from chase.engine.runner import Pace, Runner, RunPaused, Scored
+from chase.engine.runner import Pace, Runner, RunPaused, ScoredRollout
 from chase.engine.sandbox import HookSession, Sandbox
 from chase.models.errors import AuthenticationFailed, ConnectionLost, ModelError, ProviderError
 from chase.store.digests import rollout_digest
@@ -39,14 +39,14 @@ class Listener:
     def __init__(self, store: Store) -> None:
         self._store = store
         self.begun: tuple[int, int] | None = None
-        self.done: list[Scored] = []
+        self.done: list[ScoredRollout] = []
         self.stored: list[bool] = []
         self.failures: list[tuple[str, bool]] = []
 
     def started(self, *, total: int, reused: int) -> None:
         self.begun = total, reused
 
-    def finished(self, scored: Scored) -> None:
+    def finished(self, scored: ScoredRollout) -> None:
         self.done.append(scored)
         self.stored.append(self._store.get(scored.digest) is not None)
 
@@ -67,7 +67,7 @@ async def evaluate(
     sandbox: Sandbox | None = None,
     use: Use = RUN,
     listener: Listener | None = None,
-) -> list[Scored]:
+) -> list[ScoredRollout]:
     runner = Runner(
         model=model, store=store, sandbox=sandbox or Sandbox(), use=use, pace=pace or Pace(), progress=listener
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.core.values import JsonLayout, ResultItem, Shown, ToolResult
+from chase.core.values import JsonLayout, ResultItem, Sighting, ToolResult
 from chase.engine import trace
 from chase.engine.trace import Trace, read_item, result_text
 from chase.testing.scripted import call
@@ -96,7 +96,7 @@ values = st.recursive(
     st.none() | st.booleans() | st.integers() | texts, lambda v: st.lists(v, max_size=2), max_leaves=3
 )
 shown_items = st.builds(
-    Shown,
+    Sighting,
     id=st.sampled_from(["a", "b"]),
     path=st.sampled_from(["", "a/b.md"]),
     listing=places,
@@ -137,23 +137,23 @@ def test_every_result_fits_the_published_schema(result: ToolResult) -> None:
     ("item", "expected"),
     [
         (
-            ResultItem(shown=Shown(id="a", path="a.md", listing=0, listing_of=2), line="a.md [a]"),
+            ResultItem(shown=Sighting(id="a", path="a.md", listing=0, listing_of=2), line="a.md [a]"),
             {"id": "a", "path": "a.md", "listing": 0, "line": "a.md [a]"},
         ),
         (
-            ResultItem(shown=Shown(id="a", path="a.md", window=0, text="whole"), line="whole"),
+            ResultItem(shown=Sighting(id="a", path="a.md", window=0, text="whole"), line="whole"),
             {"id": "a", "path": "a.md", "window": 0, "line": "whole"},
         ),
         (
-            ResultItem(shown=Shown(id="a", path="a.md", window=0, text="whole"), line="1: whole"),
+            ResultItem(shown=Sighting(id="a", path="a.md", window=0, text="whole"), line="1: whole"),
             {"id": "a", "path": "a.md", "window": 0, "line": "1: whole", "text": "whole"},
         ),
         (
-            ResultItem(shown=Shown(id="a", path="a", window=0, text="whole", fields={"doc": "a", "body": "whole"})),
+            ResultItem(shown=Sighting(id="a", path="a", window=0, text="whole", fields={"doc": "a", "body": "whole"})),
             {"id": "a", "path": "a", "window": 0, "fields": {"doc": "a", "body": "whole"}, "text_field": "body"},
         ),
         (
-            ResultItem(shown=Shown(id="a", path="a", hit=0, text="part", fields={"snippet": "a part of"})),
+            ResultItem(shown=Sighting(id="a", path="a", hit=0, text="part", fields={"snippet": "a part of"})),
             {"id": "a", "path": "a", "hit": 0, "fields": {"snippet": "a part of"}, "text": "part"},
         ),
     ],
@@ -164,7 +164,7 @@ def test_a_text_is_in_a_trace_once(item: ResultItem, expected: dict[str, object]
 
 
 def test_a_layout_is_in_the_event_of_a_result_that_has_one() -> None:
-    item = ResultItem(shown=Shown(id="a", path="a", hit=0, fields={"doc": "a"}))
+    item = ResultItem(shown=Sighting(id="a", path="a", hit=0, fields={"doc": "a"}))
     event = written(ToolResult(head="1 found", items=(item,), layout=JsonLayout(items="hits")))
     assert event["layout"] == {"items": "hits", "message": "message"}
     assert result_text(event) == '{"message": "1 found", "hits": [{"doc": "a"}]}'

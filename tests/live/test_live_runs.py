@@ -17,9 +17,9 @@ from chase.core.events import ignore
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness
 from chase.harness.spec import Harness
-from chase.methods.audit import Audited, AuditPlan, AuditSettings, audit_harness
+from chase.methods.audit import AuditOutcome, AuditPlan, SearchSettings, audit_harness
 from chase.methods.chase import Chase, ChaseOptions
-from chase.methods.evolution import Evolved
+from chase.methods.evolution import EvolutionOutcome
 from chase.methods.run import Plan, Run
 from chase.models.chat import ChatModel
 from chase.models.connect import connect
@@ -46,8 +46,8 @@ HISTORY_TOKENS = 400
 class Runs:
     """Both runs, and the store that has everything of them."""
 
-    evolved: Evolved
-    audited: Audited
+    evolved: EvolutionOutcome
+    audited: AuditOutcome
     harness: Harness
     store: Store
 
@@ -96,7 +96,7 @@ async def both(server: LiveServer, ledger: SmallLedger, folder: Path) -> Runs:
             baseline=initial_harness(ledger),
             harness=harness,
             challenger=challenger,
-            settings=AuditSettings(rounds=1, proposals=2),
+            settings=SearchSettings(rounds=1, proposals=2),
             rollouts=ROLLOUTS,
             seed=1,
             confirm_size=2,
@@ -159,7 +159,7 @@ def _mean(used: Sequence[UsedRollout], harness: Harness, roles: tuple[str, ...])
     return sum(scores) / len(scores)
 
 
-def the_final_harness_meets_its_constraints(evolved: Evolved) -> None:
+def the_final_harness_meets_its_constraints(evolved: EvolutionOutcome) -> None:
     chosen = next(row for row in evolved.selection["pool"] if row["harness"] == evolved.final.name)
     assert chosen["violates"] == []
     assert all(row["released"] <= chosen["released"] for row in evolved.selection["pool"] if not row["violates"])

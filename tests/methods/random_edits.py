@@ -8,10 +8,10 @@ from pydantic import Field
 
 from chase.core.agents import Agent
 from chase.core.keyed import uniform
-from chase.methods.arena import Named
+from chase.methods.arena import Contender
 from chase.methods.bounds import EvolutionBounds, ForecastRequest
 from chase.methods.contract import World
-from chase.methods.evolution import Evolved
+from chase.methods.evolution import EvolutionOutcome
 from chase.methods.options import MethodOptions
 from chase.methods.rounds import EVO, EvolutionState, conclude
 from chase.methods.selection import SelectionRule
@@ -39,12 +39,12 @@ class RandomEdits:
             rollouts=(request.cells("tries", EVO, least=1, most=1 + request.options.tries),), episodes={}
         )
 
-    async def evolve(self, world: World[RandomEditsOptions]) -> Evolved:
+    async def evolve(self, world: World[RandomEditsOptions]) -> EvolutionOutcome:
         state, benchmark = EvolutionState.begin(world), world.kit.benchmark
         edits = every_edit((), {}, list(benchmark.placeholders), space="all")
         for n in range(world.options.tries):
             drawn = min(edits, key=lambda edit: uniform("random-edit", world.seed, n, edit.name))
             state.line.append(
-                Named(name=f"try-{n}", harness=combine(world.initial.harness, [drawn], benchmark.bounds)[0])
+                Contender(name=f"try-{n}", harness=combine(world.initial.harness, [drawn], benchmark.bounds)[0])
             )
         return await conclude(world, state, SelectionRule())

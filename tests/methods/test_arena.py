@@ -16,7 +16,7 @@ from chase.core.errors import IntegrityError
 from chase.engine.evaluator import Evaluator
 from chase.engine.runner import Runner
 from chase.engine.sandbox import Sandbox
-from chase.methods.arena import Named, StoreArena, Variant
+from chase.methods.arena import Contender, StoreArena, Variant
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
 from chase.store.records import Use
@@ -25,7 +25,7 @@ from chase.store.workspace import Workspace
 from tests.engine.rollouts import make_harness
 from tests.methods.runs import FewTasks, few_tasks
 
-H0 = Named(name="H0", harness=make_harness(), record={"note": "about its own tasks"})
+H0 = Contender(name="H0", harness=make_harness(), record={"note": "about its own tasks"})
 ROLES = {"evo": 1, "disc": 1}
 
 

@@ -19,7 +19,7 @@ from chase.core.events import AuditConfirmationStarted, AuditSearched, AuditSear
 from chase.engine.evaluator import Evaluator
 from chase.engine.sandbox import Sandbox
 from chase.methods import audit as audit_module
-from chase.methods.audit import Audited, AuditPlan, AuditSettings, audit_harness
+from chase.methods.audit import AuditOutcome, AuditPlan, SearchSettings, audit_harness
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
 from chase.protocol.firewall import FirewallRecord
@@ -47,7 +47,7 @@ def given(*operators: dict[str, Any], **more: Any) -> Draft:
 
 def make_plan(ledger: SynLedger, **changes: Any) -> AuditPlan:
     benchmark = few_once(ledger)
-    settings = AuditSettings(rounds=changes.pop("rounds", 1), proposals=2)
+    settings = SearchSettings(rounds=changes.pop("rounds", 1), proposals=2)
     plan = AuditPlan(
         benchmark=benchmark,
         kit=kit_once(benchmark),
@@ -65,7 +65,7 @@ def make_plan(ledger: SynLedger, **changes: Any) -> AuditPlan:
 class Done:
     """An audit that ended, and what it left behind."""
 
-    result: Audited
+    result: AuditOutcome
     told: Told
     used: Sequence[UsedRollout]
     executed: int
@@ -222,9 +222,9 @@ async def test_what_is_invalid_on_the_confirmation_tasks_is_left_out_and_recorde
     class NotThere(ProtocolKit):
         """Valid on the check set; on other tasks it is taken to declare another field than it changes."""
 
-        def examine(self, proposal: Proposal[Any], tasks: Sequence[str] | None = None) -> FirewallRecord:
+        def run_checks(self, proposal: Proposal[Any], tasks: Sequence[str] | None = None) -> FirewallRecord:
             declared = proposal if tasks is None else replace(proposal, declared=frozenset({"rank"}))
-            return super().examine(declared, tasks)
+            return super().run_checks(declared, tasks)
 
     done = await audited(make_plan(ledger, given=(given(DEPTH),), kit=NotThere(few_once(ledger))), tmp_path)
     assert done.result.findings == []

@@ -16,14 +16,14 @@ from chase.core.errors import UserError
 from chase.core.values import Json
 from chase.harness.folder import render_files
 from chase.harness.spec import Harness
-from chase.methods.arena import Named
+from chase.methods.arena import Contender
 from chase.methods.desks import Assignment, ProposerDesk
 from chase.methods.journal import Journal
 from chase.methods.selection import Standing, Violation
 from chase.store.workspace import Workspace
 from chase.testing.ledger import H0
 
-INITIAL = Named(name="H0", harness=H0)
+INITIAL = Contender(name="H0", harness=H0)
 FREE = Assignment(tracks=(), candidates=2)
 
 

@@ -12,7 +12,7 @@ import pytest
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.challengers.mining import MiningChallenger
 from chase.core.agents import AnswersOnce, Draft, EpisodeBounds
-from chase.methods.audit import AuditPlan, AuditSettings
+from chase.methods.audit import AuditPlan, SearchSettings
 from chase.methods.forecast import (
     Between,
     Forecast,
@@ -126,7 +126,7 @@ def audit_plan(ledger: SynLedger, **more: Any) -> AuditPlan:
         "baseline": H0,
         "harness": make_harness(memory="x"),
         "challenger": Writes(2),
-        "settings": AuditSettings(rounds=2),
+        "settings": SearchSettings(rounds=2),
         "rollouts": ROLLOUTS,
         "seed": 0,
         **more,

@@ -21,8 +21,8 @@ from chase.benchmarks.syn_ledger.generator import GeneratedTask
 from chase.benchmarks.syn_ledger.manifest import Manifest
 from chase.core.agents import AnswersOnce, Candidate, ChallengerContext, ProposerContext
 from chase.core.interfaces import Environment, Transformation
-from chase.engine.runner import Scored, Silence
-from chase.methods.evolution import Evolved
+from chase.engine.runner import ScoredRollout, Silence
+from chase.methods.evolution import EvolutionOutcome
 from chase.protocol.kit import ProtocolKit
 from chase.store.store import Store
 from chase.testing.object_graph import reachable
@@ -91,7 +91,7 @@ class SealWatch(Silence):
         self.store: Store | None = None
         self.hashes: list[Any] = []
 
-    def finished(self, scored: Scored) -> None:
+    def finished(self, scored: ScoredRollout) -> None:
         if scored.role == "cert":
             assert self.store is not None
             self.hashes += [seal.hashes for seal in self.store.seals("run-1")]
@@ -102,7 +102,7 @@ class Spied:
     """A run that ended, with what its agents were given."""
 
     benchmark: MarkedFew
-    evolved: Evolved
+    evolved: EvolutionOutcome
     proposer: SpyingProposer
     challenger: SpyingChallenger
     roles_used: dict[str, set[str]]

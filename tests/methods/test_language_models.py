@@ -17,7 +17,7 @@ from chase.core.errors import UserError
 from chase.core.events import AgentReplied
 from chase.engine.runner import RunPaused
 from chase.harness.folder import parse_files
-from chase.methods.evolution import Evolved
+from chase.methods.evolution import EvolutionOutcome
 from chase.methods.run import Run
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
@@ -55,7 +55,7 @@ async def opened(
         yield run
 
 
-async def evolved(ledger: SynLedger, kit: ProtocolKit, folder: Path, model: Any, **settings: Any) -> Evolved:
+async def evolved(ledger: SynLedger, kit: ProtocolKit, folder: Path, model: Any, **settings: Any) -> EvolutionOutcome:
     async with opened(ledger, kit, folder, model, **settings) as run:
         return await run.evolve()
 

@@ -31,11 +31,11 @@ from chase.core.events import (
     Selected,
 )
 from chase.core.values import Json
-from chase.methods.arena import Means, Named, Variant
+from chase.methods.arena import Contender, Means, Variant
 from chase.methods.chase import Chase, ChaseOptions
 from chase.methods.contract import Desks, World
 from chase.methods.desks import Assignment
-from chase.methods.evolution import Evolved
+from chase.methods.evolution import EvolutionOutcome
 from chase.methods.journal import Journal
 from chase.methods.selection import Gate
 from chase.protocol.archive import Archive
@@ -78,8 +78,8 @@ def draft(*operators: Mapping[str, Json]) -> Draft:
     return Draft(form=form(*operators))
 
 
-def named(name: str) -> Named:
-    return Named(name=name, harness=make_harness(memory=name))
+def named(name: str) -> Contender:
+    return Contender(name=name, harness=make_harness(memory=name))
 
 
 @dataclass
@@ -93,7 +93,11 @@ class FiguresArena:
     """(role, harness, variant)."""
 
     async def means(
-        self, harnesses: Sequence[Named], variants: Sequence[Variant], role: str, tasks: Collection[str] | None = None
+        self,
+        harnesses: Sequence[Contender],
+        variants: Sequence[Variant],
+        role: str,
+        tasks: Collection[str] | None = None,
     ) -> Means:
         self.asked += [(role, h.name, v.name) for h in harnesses for v in variants]
         return {
@@ -135,8 +139,8 @@ class ProposingDesk:
     currents: list[str] = field(default_factory=list)
 
     async def candidates(
-        self, round: int, current: Named, initial: Named, assignment: Assignment, gates: Sequence[Gate] = ()
-    ) -> tuple[list[Named], list[str]]:
+        self, round: int, current: Contender, initial: Contender, assignment: Assignment, gates: Sequence[Gate] = ()
+    ) -> tuple[list[Contender], list[str]]:
         self.currents.append(current.name)
         return [named(f"r{round}-{track}") for track in ("structural", "guidance", "integrated")], []
 
@@ -148,7 +152,7 @@ class ChallengingDesk:
     asked: list[tuple[int, str]] = field(default_factory=list)
 
     async def drafts(
-        self, round: int, current: Named, initial: Named, *, proposals: int, archived: Collection[str] = ()
+        self, round: int, current: Contender, initial: Contender, *, proposals: int, archived: Collection[str] = ()
     ) -> list[Draft]:
         self.asked.append((round, current.name))
         return self.drafts_of[round]
@@ -162,7 +166,7 @@ class Replay:
     challenging: ChallengingDesk
     told: list[Event]
 
-    async def evolve(self) -> Evolved:
+    async def evolve(self) -> EvolutionOutcome:
         return await Chase().evolve(self.world)
 
 
@@ -188,7 +192,7 @@ def replay(
     challenging = ChallengingDesk(paper if drafts is None else drafts)
     told: list[Event] = []
     world = World(
-        initial=Named(name="H0", harness=make_harness()),
+        initial=Contender(name="H0", harness=make_harness()),
         arena=arena,
         desks=Desks(proposer=proposing, challenger=challenging),  # type: ignore[arg-type]
         kit=kit,
@@ -215,12 +219,12 @@ def table(record: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
 
 
 @pytest.fixture(scope="module")
-def paper(kit: ProtocolKit, ledger: SynLedger) -> tuple[Replay, Evolved]:
+def paper(kit: ProtocolKit, ledger: SynLedger) -> tuple[Replay, EvolutionOutcome]:
     made = replay(kit, ledger)
     return made, asyncio.run(made.evolve())
 
 
-def test_the_harnesses_are_the_papers(paper: tuple[Replay, Evolved]) -> None:
+def test_the_harnesses_are_the_papers(paper: tuple[Replay, EvolutionOutcome]) -> None:
     """`H_2 = H_0`, `H_3` is the integrated candidate, `H* = H_3`."""
     made, evolved = paper
     assert [h.name for h in evolved.harnesses] == ["H0", "r1-integrated", "H0", "r3-integrated"]
@@ -228,7 +232,7 @@ def test_the_harnesses_are_the_papers(paper: tuple[Replay, Evolved]) -> None:
     assert made.proposing.currents == ["H0", "r1-integrated", "H0"]
 
 
-def test_the_selection_tables_are_the_papers(paper: tuple[Replay, Evolved]) -> None:
+def test_the_selection_tables_are_the_papers(paper: tuple[Replay, EvolutionOutcome]) -> None:
     _, evolved = paper
     assert table(evolved.rounds[1]) == {
         "H0": (0.0, 0.0, True),
@@ -247,7 +251,7 @@ def test_the_selection_tables_are_the_papers(paper: tuple[Replay, Evolved]) -> N
     assert final == {"H0": [], "r1-integrated": ["b1"], "r3-integrated": []}
 
 
-def test_the_first_counterfactual_is_confirmed_and_the_last_is_not(paper: tuple[Replay, Evolved]) -> None:
+def test_the_first_counterfactual_is_confirmed_and_the_last_is_not(paper: tuple[Replay, EvolutionOutcome]) -> None:
     made, evolved = paper
     first, last = evolved.rounds[0], evolved.rounds[2]
     evaluated = {e["what"]: round(100 * e["destruction"]["value"], 2) for e in first["challenger"]["evaluated"]}
@@ -265,13 +269,15 @@ def test_the_first_counterfactual_is_confirmed_and_the_last_is_not(paper: tuple[
     assert list(made.proposing.tree.entries) == list(made.challenging.tree.entries) == ["b1"]
 
 
-def test_an_archived_counterfactual_is_not_evaluated_again_as_a_proposal(paper: tuple[Replay, Evolved]) -> None:
+def test_an_archived_counterfactual_is_not_evaluated_again_as_a_proposal(
+    paper: tuple[Replay, EvolutionOutcome],
+) -> None:
     _, evolved = paper
     proposals = evolved.rounds[2]["challenger"]["proposals"]
     assert [p["verdict"] for p in proposals] == ["duplicate", "valid", "valid"]
 
 
-def test_the_second_round_skips_the_challenger(paper: tuple[Replay, Evolved]) -> None:
+def test_the_second_round_skips_the_challenger(paper: tuple[Replay, EvolutionOutcome]) -> None:
     made, evolved = paper
     assert evolved.rounds[1]["challenger"] == {"skipped": "H_t = H_0"}
     assert "confirmation" not in evolved.rounds[1]
@@ -279,14 +285,14 @@ def test_the_second_round_skips_the_challenger(paper: tuple[Replay, Evolved]) ->
     assert not [asked for asked in made.arena.asked if asked[0] == "conf2"]
 
 
-def test_a_harness_is_held_to_what_was_archived_before_it(paper: tuple[Replay, Evolved]) -> None:
+def test_a_harness_is_held_to_what_was_archived_before_it(paper: tuple[Replay, EvolutionOutcome]) -> None:
     """Candidates of rounds 2 and 3 are evaluated under `b1`, those of round 1 that were not selected never."""
     made, _ = paper
     under = {harness for role, harness, variant in made.arena.asked if (role, variant) == ("evo", "b1")}
     assert under == {"H0", "r1-integrated", *(name for name in EVOLUTION if name[:2] in ("r2", "r3"))}
 
 
-def test_only_the_selected_pair_meets_discovery_and_confirmation(paper: tuple[Replay, Evolved]) -> None:
+def test_only_the_selected_pair_meets_discovery_and_confirmation(paper: tuple[Replay, EvolutionOutcome]) -> None:
     made, _ = paper
     met = {(role, harness) for role, harness, _ in made.arena.asked if role != "evo"}
     assert met == {
@@ -300,7 +306,7 @@ def test_only_the_selected_pair_meets_discovery_and_confirmation(paper: tuple[Re
     }
 
 
-def test_each_step_is_told_as_it_happens(paper: tuple[Replay, Evolved]) -> None:
+def test_each_step_is_told_as_it_happens(paper: tuple[Replay, EvolutionOutcome]) -> None:
     made, evolved = paper
     challenge = [DraftsReceived, Challenged, Confirmed]
     assert [type(event) for event in made.told] == [

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chase.agents.history import RELEASED
-from chase.methods.arena import Named, Variant, standing
+from chase.methods.arena import Contender, Variant, standing
 from chase.methods.evolution import choose, distinct
 from chase.methods.selection import ArchiveGate, SelectionRule, Standing, Violation, select
 from chase.protocol.transformation import OperatorList
@@ -135,8 +135,8 @@ def test_the_choice_is_feasible_and_no_feasible_one_is_better(pool: list[tuple[F
 # From cells to a choice
 
 
-def named(name: str) -> Named:
-    return Named(name=name, harness=make_harness(memory=name))
+def named(name: str) -> Contender:
+    return Contender(name=name, harness=make_harness(memory=name))
 
 
 def per_task(*values: str) -> Mapping[str, Fraction]:
@@ -171,5 +171,5 @@ def test_the_table_says_what_each_harness_violates() -> None:
 
 
 def test_a_harness_is_in_a_pool_once_under_its_first_name() -> None:
-    first, again = named("H0"), Named(name="H2", harness=make_harness(memory="H0"))
+    first, again = named("H0"), Contender(name="H2", harness=make_harness(memory="H0"))
     assert [found.name for found in distinct([first, named("a"), again])] == ["H0", "a"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chase.methods.verdict import Tested as Taken
+from chase.methods.verdict import TestedCounterfactual as Taken
 from chase.methods.verdict import judge
 from chase.stats.estimates import Estimate
 from chase.stats.simultaneous import tasks_needed

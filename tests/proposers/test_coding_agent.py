@@ -21,7 +21,7 @@ from chase.core.agents import ALL_EDITS, CANDIDATE_TRACKS, Candidate, ProposerCo
 from chase.core.errors import SetupError, UserError
 from chase.core.observables import OBSERVABLES
 from chase.harness.folder import parse_files
-from chase.methods.arena import Named
+from chase.methods.arena import Contender
 from chase.methods.desks import Assignment, ProposerDesk
 from chase.methods.journal import Journal
 from chase.proposers.coding_agent import CodingAgentProposer
@@ -107,9 +107,9 @@ class Bench:
             benchmark=self.benchmark, edit_space=ALL_EDITS, seed=1,
         )  # fmt: skip
 
-    async def decided(self, body: str) -> tuple[list[Named], list[str]]:
+    async def decided(self, body: str) -> tuple[list[Contender], list[str]]:
         """What the host accepts and refuses in a whole round of asking."""
-        current, initial = Named(name="r1-guidance", harness=H1), Named(name="H0", harness=H0)
+        current, initial = Contender(name="r1-guidance", harness=H1), Contender(name="H0", harness=H0)
         return await self.desk(self.proposer(body)).candidates(2, current, initial, Assignment(epsilon="0.05"))
 
     def attempt(self, number: int = 1) -> dict[str, Any]:
@@ -214,7 +214,7 @@ async def test_a_free_candidate_that_is_refused_is_mended_in_its_folder(bench: B
         else:
             answer("2", harness_toml="speed = 3")
     """)
-    current, initial = Named(name="r1-guidance", harness=H1), Named(name="H0", harness=H0)
+    current, initial = Contender(name="r1-guidance", harness=H1), Contender(name="H0", harness=H0)
     accepted, refused = await bench.desk(proposer).candidates(2, current, initial, FREE)
     assert [(named.name, named.harness.prompt) for named in accepted] == [
         ("r2-2", "Check the unit."),
@@ -384,7 +384,7 @@ async def test_answers_that_are_a_link_give_no_candidates(bench: Bench) -> None:
     ],
 )
 async def test_a_rubbish_record_does_not_spoil_its_candidate(bench: Bench, rubbish: str) -> None:
-    current, initial = Named(name="r1-guidance", harness=H1), Named(name="H0", harness=H0)
+    current, initial = Contender(name="r1-guidance", harness=H1), Contender(name="H0", harness=H0)
     proposer = bench.proposer(f'{GOOD}\n    open("answers/guidance/record.json", "w").write({rubbish})')
     accepted, refused = await bench.desk(proposer).candidates(2, current, initial, Assignment(epsilon="0.05"))
     assert (len(accepted), refused) == (3, [])
@@ -514,7 +514,7 @@ async def test_a_round_of_refusals_is_resumed_where_it_was(bench: Bench) -> None
     program(bench.root, "sys.exit(9)")
     line = bench.proposer(MENDS)
     program(bench.root, "sys.exit(9)")
-    current, initial = Named(name="r1-guidance", harness=H1), Named(name="H0", harness=H0)
+    current, initial = Contender(name="r1-guidance", harness=H1), Contender(name="H0", harness=H0)
     accepted, _ = await bench.desk(line).candidates(2, current, initial, Assignment(epsilon="0.05"))
     assert [named.name for named in accepted] == ["r2-structural", "r2-guidance"]
     assert bench.runs() == 2

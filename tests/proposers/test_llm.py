@@ -14,7 +14,7 @@ from chase.agents.records import AgentRecords
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import ALL_EDITS, Candidate, ProposerContext
 from chase.core.values import Json
-from chase.methods.arena import Named
+from chase.methods.arena import Contender
 from chase.methods.desks import Assignment, ProposerDesk
 from chase.methods.journal import Journal
 from chase.proposers.llm import LanguageModelProposer
@@ -25,7 +25,7 @@ from chase.testing.ledger import H0
 from chase.testing.scripted import ScriptedModel
 from tests.methods.agents import DRAFTS, FEEDBACK, GOOD, PROMPT, STRUCTURE, candidate, handed, submitting
 
-INITIAL = Named(name="H0", harness=H0)
+INITIAL = Contender(name="H0", harness=H0)
 FIRST, SECOND, THIRD = (candidate({"prompt.md": f"{PROMPT} {text}"}) for text in ("One.", "Two.", "Three."))
 BOTH = candidate({"harness.toml": STRUCTURE, "prompt.md": f"{PROMPT} Four."})
 
@@ -59,7 +59,7 @@ class Table:
             bounds=self.benchmark.bounds, answer_form=self.benchmark.answer_form, limits={"total": 12}, seed=1, **given,
         )  # fmt: skip
 
-    async def decided(self, model: ScriptedModel, assignment: Assignment) -> tuple[list[Named], list[str]]:
+    async def decided(self, model: ScriptedModel, assignment: Assignment) -> tuple[list[Contender], list[str]]:
         desk = ProposerDesk(
             proposer=self.proposer(model), tree=self.tree, journal=Journal(self.store.workspace, "run-1"),
             check=lambda *_: None, benchmark=self.benchmark, edit_space=ALL_EDITS, seed=1,

@@ -13,7 +13,7 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.world import World
 from chase.core.errors import IntegrityError, UserError
 from chase.protocol.archive import Archive, read_archive, replay, views_digest
-from chase.protocol.firewall import examine
+from chase.protocol.firewall import run_checks
 from chase.protocol.proposal import Proposal
 from chase.testing.ledger import parse_world
 
@@ -41,7 +41,7 @@ def archived(archive: Archive, proposal: Proposal[World], subject: Any) -> Archi
         proposal,
         round=1,
         views=views_digest(proposal, subject),
-        firewall=examine(proposal, subject),
+        firewall=run_checks(proposal, subject),
         discovery={"value": 0.1},
         confirmation={"value": 0.08},
     )

@@ -15,7 +15,7 @@ from chase.benchmarks.syn_ledger.world import World
 from chase.core.interfaces import Controls
 from chase.protocol import firewall
 from chase.protocol.archive import views_digest
-from chase.protocol.firewall import CHECKS, examine
+from chase.protocol.firewall import CHECKS, run_checks
 from chase.protocol.lifting import negative_control
 from chase.protocol.proposal import Proposal
 from chase.protocol.screening import exclusion
@@ -77,7 +77,7 @@ def test_all_seven_checks_of_the_papers_table_are_there() -> None:
 
 def test_an_undeclared_change_is_named(subject: Any) -> None:
     form = {"benchmark": "syn-ledger", "operators": [{"name": "shift", "arguments": {"by": 3}}], "declared": ["rank"]}
-    record = examine(parse_world(form), subject)
+    record = run_checks(parse_world(form), subject)
     assert record.failed == ("declared-changes",)
     assert "order" in next(v.evidence for v in record.verdicts if v.check == "declared-changes")
 
@@ -90,14 +90,14 @@ def test_the_check_set_is_evolution_and_discovery_in_an_order_of_its_own(ledger:
 
 def test_confirmation_tasks_can_be_checked_before_confirmation(ledger: SynLedger, subject: Any) -> None:
     form = {"benchmark": "syn-ledger", "operators": [{"name": "reverse", "arguments": {"aspect": "name"}}]}
-    record = examine(parse_world(form), subject, ledger.tasks("conf1"))
+    record = run_checks(parse_world(form), subject, ledger.tasks("conf1"))
     assert record.valid
     assert record.tasks == 16
 
 
 def test_identity_passes_the_checks_and_is_excluded_as_inactive(subject: Any) -> None:
     identity = parse_world({"benchmark": "syn-ledger", "operators": []})
-    assert examine(identity, subject).valid
+    assert run_checks(identity, subject).valid
     assert exclusion(identity, subject, archived=()) == "inactive"
 
 
@@ -149,7 +149,7 @@ def changing(corpus: WithCorpus, change: Callable[[World], World]) -> Proposal[W
 
 def test_what_tasks_share_is_examined_once_with_the_check_set(corpus: WithCorpus, subject: Any) -> None:
     form = {"benchmark": "syn-ledger", "operators": [{"name": "reverse", "arguments": {"aspect": "name"}}]}
-    record = examine(parse_world(form), corpus)
+    record = run_checks(parse_world(form), corpus)
     assert record.valid
     assert record.tasks == len(subject.check_tasks)
     assert corpus.asked == dict.fromkeys((*corpus.shared, *subject.check_tasks), 1)
@@ -159,13 +159,13 @@ def test_a_fault_in_what_tasks_share_is_caught_and_named(corpus: WithCorpus, sub
     faulty = changing(
         corpus, lambda w: replace(w, documents=tuple(replace(d, records=d.records[::-1]) for d in w.documents))
     )
-    record = examine(faulty, corpus)
+    record = run_checks(faulty, corpus)
     assert "available-information" in record.failed
     [evidence] = [v.evidence for v in record.verdicts if v.check == "available-information"]
     assert evidence.startswith(f"{corpus.shared[0]}: ")
     # Given tasks are confirmation's: what is shared was examined with the check set.
-    assert examine(faulty, corpus, ledger.tasks("conf2")).valid
-    assert examine(faulty, subject).valid
+    assert run_checks(faulty, corpus, ledger.tasks("conf2")).valid
+    assert run_checks(faulty, subject).valid
 
 
 def test_a_change_of_what_tasks_share_alone_is_active_and_shows_in_the_archive(

@@ -23,7 +23,7 @@ from chase.benchmarks.syn_ledger.contents import Document
 from chase.benchmarks.syn_ledger.manifest import PROTOCOL_FIELDS, DocumentProtocol, Manifest
 from chase.benchmarks.syn_ledger.world import World
 from chase.protocol import firewall
-from chase.protocol.firewall import CHECKS, Examined, examine
+from chase.protocol.firewall import CHECKS, UnitComparison, run_checks
 from chase.protocol.lifting import negative_control
 from chase.protocol.proposal import Proposal
 from chase.protocol.transformation import OperatorList
@@ -126,7 +126,7 @@ def test_what_fuzzing_found_is_caught(
         transformation=OperatorList(operators=(control.operator,)),
         declared=PROTOCOL_FIELDS,
     )
-    assert check in examine(proposal, subject).failed
+    assert check in run_checks(proposal, subject).failed
 
 
 def test_a_check_stops_at_its_first_failing_task_and_the_others_go_on(
@@ -134,8 +134,8 @@ def test_a_check_stops_at_its_first_failing_task_and_the_others_go_on(
 ) -> None:
     ran: Counter[str] = Counter()
 
-    def counted(name: str) -> Callable[[Examined[Any]], str | None]:
-        def check(examined: Examined[Any]) -> str | None:
+    def counted(name: str) -> Callable[[UnitComparison[Any]], str | None]:
+        def check(examined: UnitComparison[Any]) -> str | None:
             ran[name] += 1
             return CHECKS[name](examined)
 
@@ -143,5 +143,5 @@ def test_a_check_stops_at_its_first_failing_task_and_the_others_go_on(
 
     monkeypatch.setattr(firewall, "CHECKS", {name: counted(name) for name in CHECKS})
     form = {"benchmark": "syn-ledger", "operators": [{"name": "shift", "arguments": {"by": 3}}], "declared": []}
-    examine(parse_world(form), subject)
+    run_checks(parse_world(form), subject)
     assert ran == {name: 1 if name == "declared-changes" else SOME_TASKS for name in CHECKS}

@@ -114,6 +114,6 @@ def test_a_verdict_is_made_once_for_each_task_set(kit: ProtocolKit, ledger: SynL
         {"benchmark": "syn-ledger", "operators": [{"name": "reverse", "arguments": {"aspect": "rank"}}]}
     )
     tasks = ledger.tasks("conf1")[:2]
-    assert kit.examine(proposal, tasks) is kit.examine(proposal, tuple(tasks))
-    assert kit.examine(proposal, tasks) is not kit.examine(proposal, ledger.tasks("conf1")[2:4])
-    assert kit.examine(proposal, tasks).valid
+    assert kit.run_checks(proposal, tasks) is kit.run_checks(proposal, tuple(tasks))
+    assert kit.run_checks(proposal, tasks) is not kit.run_checks(proposal, ledger.tasks("conf1")[2:4])
+    assert kit.run_checks(proposal, tasks).valid

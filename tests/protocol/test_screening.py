@@ -12,7 +12,7 @@ import pytest
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import Draft
 from chase.protocol.kit import ProtocolKit
-from chase.protocol.screening import Screened, preselect, rank, screen_draft, screen_drafts
+from chase.protocol.screening import Screening, rank, screen_draft, screen_drafts, shortlist
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def found(
 ) -> Any:
     """A valid draft as far as ranking looks at it."""
 
-    class Valid(Screened):
+    class Valid(Screening):
         @property
         def operators(self) -> int:
             return operators
@@ -144,35 +144,35 @@ def test_ties_keep_the_challengers_order() -> None:
 
 
 def test_what_is_not_valid_is_not_ranked() -> None:
-    refused = Screened(draft=draft([]), verdict="refused")
+    refused = Screening(draft=draft([]), verdict="refused")
     assert rank([refused]) == []
-    assert preselect([refused]) == []
+    assert shortlist([refused]) == []
 
 
 def test_the_two_slots_are_the_best_composition_and_the_best_single_one() -> None:
     single, weak = found({"a": 2.0}), found({"b": 1.0})
     pair, weak_pair = found({"a": 2.0, "c": 2.0}, operators=2), found({"a": 1.0, "b": 1.0}, operators=2)
-    assert preselect([weak, weak_pair, single, pair]) == [pair, single]
+    assert shortlist([weak, weak_pair, single, pair]) == [pair, single]
 
 
 def test_the_two_are_of_different_kinds_when_possible() -> None:
     pair = found({"a": 2.0}, operators=2)
     same, other = found({"a": 2.0}), found({"b": 1.0})
-    assert preselect([pair, same, other]) == [pair, other]
-    assert preselect([pair, same]) == [pair, same]
+    assert shortlist([pair, same, other]) == [pair, other]
+    assert shortlist([pair, same]) == [pair, same]
 
 
 def test_without_a_composition_two_single_ones_of_different_kinds_are_taken() -> None:
     best, same, other = found({"a": 2.0}), found({"a": 1.9}), found({"b": 1.0})
-    assert preselect([best, same, other]) == [best, other]
-    assert preselect([best, same]) == [best, same]
-    assert preselect([best]) == [best]
+    assert shortlist([best, same, other]) == [best, other]
+    assert shortlist([best, same]) == [best, same]
+    assert shortlist([best]) == [best]
 
 
 def test_at_most_as_many_as_asked_for_are_taken() -> None:
     many = [found({name: 1.0}) for name in "abcdef"]
-    assert len(preselect(many, 2)) == 2
-    assert len(preselect(many, 4)) == 4
+    assert len(shortlist(many, 2)) == 2
+    assert len(shortlist(many, 4)) == 4
 
 
 RANKING = """

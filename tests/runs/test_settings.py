@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chase.core.errors import UserError
-from chase.runs.config import said
+from chase.runs.config import raw_settings
 from chase.runs.declaring import PANELS, Settings
 from chase.runs.settings import (
     AuditSettings,
@@ -28,7 +28,7 @@ def settled(given: dict[str, Any], file: str = "", folder: Path | None = None) -
         path = folder / "chase.toml"
         path.write_text(file)
         config = {"config": path}
-    return said(RolloutSettings, {**config, **given}).settings()
+    return raw_settings(RolloutSettings, {**config, **given}).settings()
 
 
 @pytest.mark.parametrize("model", COMMANDS)
@@ -98,10 +98,10 @@ def test_a_missing_setting_is_named() -> None:
 
 def test_the_doctor_reads_the_config_of_any_command(tmp_path: Path) -> None:
     (tmp_path / "chase.toml").write_text('model = "sim:reader"\nrollouts = 3\n')
-    assert said(DoctorSettings, {"config": tmp_path / "chase.toml"}).settings().model == "sim:reader"
+    assert raw_settings(DoctorSettings, {"config": tmp_path / "chase.toml"}).settings().model == "sim:reader"
     (tmp_path / "chase.toml").write_text("rolouts = 3\n")
     with pytest.raises(UserError, match=r"Did you mean 'rollouts'\?"):
-        said(DoctorSettings, {"config": tmp_path / "chase.toml"})
+        raw_settings(DoctorSettings, {"config": tmp_path / "chase.toml"})
 
 
 # Presets, and settings that can say a part
@@ -112,7 +112,7 @@ def evolving(given: dict[str, Any], file: str = "", folder: Path | None = None) 
     if folder is not None:
         (folder / "chase.toml").write_text(file)
         config = {"config": folder / "chase.toml"}
-    return said(EvolveSettings, {"model": "sim:reader", **config, **given}).settings()
+    return raw_settings(EvolveSettings, {"model": "sim:reader", **config, **given}).settings()
 
 
 def test_a_preset_that_is_given_wins_over_the_file_and_one_that_the_file_names_does_not(tmp_path: Path) -> None:
@@ -138,6 +138,6 @@ def test_options_by_name_are_read_as_values(tmp_path: Path) -> None:
 
 def test_what_decides_no_result_does_not_describe_a_run() -> None:
     free = {"concurrency": 2, "budget_tokens": 5, "no_certify": True, "resume": "latest", "workspace": "."}
-    assert not said(EvolveSettings, free).describes
+    assert not raw_settings(EvolveSettings, free).describes
     for name, value in {"seed": 1, "model": "sim:reader", "options": ["a=1"], "base_url": "http://x/v1"}.items():
-        assert said(EvolveSettings, {**free, name: value}).describes
+        assert raw_settings(EvolveSettings, {**free, name: value}).describes

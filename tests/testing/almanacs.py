@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from chase.core.interfaces import Transformation
-from chase.core.values import Shown
+from chase.core.values import Sighting
 from chase.engine.rollout import Job
 from chase.harness.folder import initial_harness
 from chase.harness.limits import check_for_benchmark
@@ -20,7 +20,7 @@ NAME = "almanac@7"
 open_once = cache(open_almanac)
 
 
-def sights(benchmark: Almanac, task: str, variant: str) -> Mapping[str, Sequence[Shown]]:
+def sights(benchmark: Almanac, task: str, variant: str) -> Mapping[str, Sequence[Sighting]]:
     """Each document's windows, with its place in a broad search and the fields that it has there."""
     transformation = benchmark.variant(variant)
     environment = benchmark.environment(task, transformation)
@@ -29,7 +29,7 @@ def sights(benchmark: Almanac, task: str, variant: str) -> Mapping[str, Sequence
     assert search.limit is not None
     assert opener is not None
     hits = environment.call(search.tool, {search.query: BROAD, search.limit: len(benchmark.documents)}).items
-    seen: dict[str, Sequence[Shown]] = {}
+    seen: dict[str, Sequence[Sighting]] = {}
     for hit in (item.shown for item in hits):
         fresh = benchmark.environment(task, transformation)
         result = fresh.call(opener.tool, {opener.document: hit.id})

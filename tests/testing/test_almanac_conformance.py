@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chase.core.errors import SetupError, UserError
-from chase.core.values import Shown
+from chase.core.values import Sighting
 from chase.testing.almanac.benchmark import Almanac, open_almanac
 from chase.testing.almanac.contents import Document, Task
 from chase.testing.almanac.data import DOCUMENTS, QUESTIONS, write_almanac
@@ -37,7 +37,7 @@ class AlmanacConformance(BenchmarkConformance):
             ("compute", {"left": 2, "right": 0.5, "kind": "add"}),
         )
 
-    def sights(self, benchmark: Any, task: str, variant: str) -> Mapping[str, Sequence[Shown]]:
+    def sights(self, benchmark: Any, task: str, variant: str) -> Mapping[str, Sequence[Sighting]]:
         return sights(benchmark, task, variant)
 
     def test_no_host_side_value_is_reachable_from_an_environment(self, benchmark: Almanac) -> None:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from chase.core.errors import UserError
 from chase.core.observables import ObservableFunction
-from chase.core.values import Json, Placeholder, ResultItem, Shown, ToolResult
+from chase.core.values import Json, Placeholder, ResultItem, Sighting, ToolResult
 from chase.protocol.transformation import OperatorList
 from chase.testing.almanac.benchmark import Almanac
 from chase.testing.almanac.canonical import AlmanacSubject
@@ -140,11 +140,11 @@ def _cut_and_renamed(self: Almanac, sizes: Mapping[str, int]) -> Almanac:
     return cut
 
 
-def _short_sightings(self: Almanac, task: str, transformation: Any) -> list[Shown]:
+def _short_sightings(self: Almanac, task: str, transformation: Any) -> list[Sighting]:
     return Almanac.sightings(self, task, transformation)[1:]
 
 
-def _long_sightings(self: Almanac, task: str, transformation: Any) -> list[Shown]:
+def _long_sightings(self: Almanac, task: str, transformation: Any) -> list[Sighting]:
     return [replace(shown, text=f"{shown.text}\nmore") for shown in Almanac.sightings(self, task, transformation)]
 
 
@@ -224,7 +224,7 @@ def test_a_benchmark_that_breaks_its_promise_is_caught(replaced: dict[str, Any],
 def test_an_observable_that_holds_the_benchmark_is_caught() -> None:
     spoilt = broken()
 
-    def knowing(shown: Shown, host: Almanac = spoilt) -> float:
+    def knowing(shown: Sighting, host: Almanac = spoilt) -> float:
         return float(len(host.name))
 
     spoilt.observables = (*Almanac.observables, ObservableFunction("knowing", "knows the host", knowing))

@@ -55,9 +55,9 @@ def test_the_corpus_is_presented_once_and_tasks_without_it(almanac: Almanac, mon
         return present(self, state)
 
     kit = ProtocolKit(almanac)
-    kit.examine(kit.parse(form()))  # the released states are kept
+    kit.run_checks(kit.parse(form()))  # the released states are kept
     monkeypatch.setattr(AlmanacSubject, "present", counting)
-    assert kit.examine(kit.parse(form(("cut-passages", {"lines": 9})))).valid
+    assert kit.run_checks(kit.parse(form(("cut-passages", {"lines": 9})))).valid
     assert presented.count(None) == 2  # and once more in its replay
     for task in almanac.subject.check_tasks:
         assert almanac.subject.released(task).contents == {}

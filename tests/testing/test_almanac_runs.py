@@ -16,9 +16,9 @@ from chase.core.interfaces import Proposer
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness, load_harness, render_files
 from chase.harness.spec import Harness
-from chase.methods.audit import Audited, AuditPlan, AuditSettings, audit_harness
-from chase.methods.certification import Certified
-from chase.methods.evolution import Evolved
+from chase.methods.audit import AuditOutcome, AuditPlan, SearchSettings, audit_harness
+from chase.methods.certification import CertificationOutcome
+from chase.methods.evolution import EvolutionOutcome
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
@@ -65,7 +65,7 @@ class Cheat(AnswersOnce):
 
 async def evolved(
     almanac: Almanac, folder: Path, method: str, proposer: Proposer, *, seed: int = 0, rounds: int = 2
-) -> tuple[Evolved, Certified, Told]:
+) -> tuple[EvolutionOutcome, CertificationOutcome, Told]:
     """A run with the mining Challenger, certified."""
     challenger = SpyingChallenger(name="mining")
     made: Any = plan(
@@ -135,14 +135,14 @@ async def test_chase_archives_what_takes_a_shortcut_away_and_leaves_it(almanac: 
 # Audit
 
 
-async def audited(almanac: Almanac, folder: Path, harness: Harness, *given: Draft) -> Audited:
+async def audited(almanac: Almanac, folder: Path, harness: Harness, *given: Draft) -> AuditOutcome:
     audit = AuditPlan(
         benchmark=almanac,
         kit=kit_once(almanac),
         baseline=initial_harness(almanac),
         harness=harness,
         challenger=MiningChallenger(),
-        settings=AuditSettings(rounds=1, proposals=4),
+        settings=SearchSettings(rounds=1, proposals=4),
         rollouts=ROLLOUTS,
         seed=0,
         given=given,

@@ -12,10 +12,10 @@ import pytest
 
 from chase.core.agents import Agent
 from chase.core.events import Event
-from chase.methods.arena import Named
+from chase.methods.arena import Contender
 from chase.methods.bounds import Between, EvolutionBounds, ForecastRequest
 from chase.methods.contract import World
-from chase.methods.evolution import Evolved
+from chase.methods.evolution import EvolutionOutcome
 from chase.methods.meta_harness import MetaHarness, MetaHarnessOptions
 from chase.methods.rounds import EVO, EvolutionState, conclude
 from chase.methods.selection import SelectionRule
@@ -54,7 +54,7 @@ class LetsTheProposerReadDisc(Honest):
     def reader(self, role: str) -> Agent | None:
         return "proposer" if role == EVO else None
 
-    async def evolve(self, world: World[Any]) -> Evolved:
+    async def evolve(self, world: World[Any]) -> EvolutionOutcome:
         world.proposer.tree.add_entry("notes", {"tasks": list(world.tasks("disc"))})
         return await super().evolve(world)
 
@@ -64,30 +64,30 @@ class Counting(Honest):
 
     runs = itertools.count()
 
-    async def evolve(self, world: World[Any]) -> Evolved:
+    async def evolve(self, world: World[Any]) -> EvolutionOutcome:
         state = EvolutionState.begin(world)
         memory = f"Run {next(self.runs)}."
-        state.line.append(Named(name="try", harness=replace(world.initial.harness, memory=memory)))
+        state.line.append(Contender(name="try", harness=replace(world.initial.harness, memory=memory)))
         return await conclude(world, state, SelectionRule())
 
 
 class TakesTheLast(Honest):
     """Ties go to the later harness."""
 
-    async def evolve(self, world: World[Any]) -> Evolved:
+    async def evolve(self, world: World[Any]) -> EvolutionOutcome:
         found = await super().evolve(world)
-        other = Named(name="H0", harness=replace(world.initial.harness, memory="Later."))
+        other = Contender(name="H0", harness=replace(world.initial.harness, memory="Later."))
         return replace(found, final=other, harnesses=(*found.harnesses, other))
 
 
 class TellsTexts(Honest):
-    async def evolve(self, world: World[Any]) -> Evolved:
+    async def evolve(self, world: World[Any]) -> EvolutionOutcome:
         world.tell("round")  # type: ignore[arg-type]
         return await super().evolve(world)
 
 
 class HandsOutObjects(Honest):
-    async def evolve(self, world: World[Any]) -> Evolved:
+    async def evolve(self, world: World[Any]) -> EvolutionOutcome:
         event = type("Strange", (Event,), {})()
         object.__setattr__(event, "arena", world.arena)
         world.tell(event)
@@ -114,13 +114,13 @@ class UnderstatesEpisodes(Honest):
 class AsksAgain(Honest):
     """Does not go by the journal: a round that was asked for is asked for again under another number."""
 
-    async def evolve(self, world: World[Any]) -> Evolved:
+    async def evolve(self, world: World[Any]) -> EvolutionOutcome:
         (world.journal.folder / "rounds" / "1" / "candidates.json").unlink(missing_ok=True)
         return await super().evolve(world)
 
 
 class SelectsTheForbidden(Honest):
-    async def evolve(self, world: World[Any]) -> Evolved:
+    async def evolve(self, world: World[Any]) -> EvolutionOutcome:
         found = await super().evolve(world)
         return replace(found, selection={**found.selection, "selected": "nobody"})
 

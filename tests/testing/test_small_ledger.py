@@ -12,7 +12,7 @@ import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.errors import UserError
-from chase.core.values import Shown
+from chase.core.values import Sighting
 from chase.engine.trace import result_text
 from chase.harness.folder import initial_harness
 from chase.harness.limits import check_for_benchmark
@@ -47,7 +47,7 @@ class TestConformance(LedgerConformance):
         search = "search", {"query": benchmark.task(task).query.entity, "limit": 4}
         return search, ("open_file", {"file": file}), ("open_file", {"file": file})
 
-    def sights(self, benchmark: Any, task: str, variant: str) -> Mapping[str, Sequence[Shown]]:
+    def sights(self, benchmark: Any, task: str, variant: str) -> Mapping[str, Sequence[Sighting]]:
         """What the tools show together takes more calls than a task allows, so it is the ledger's own sight."""
         transformation = benchmark.variant(variant)
         windows = {file.id: file.windows for file in benchmark.render(task, transformation)}
@@ -95,7 +95,7 @@ def test_harnesses_and_proposals_name_the_ledger(small: SmallLedger) -> None:
     kit = ProtocolKit(small)
     names = {"benchmark": "syn-ledger", "operators": [{"name": "permute", "arguments": {"aspect": "name"}}], "seed": 3}
     proposal = kit.parse(names)
-    record = kit.examine(proposal)
+    record = kit.run_checks(proposal)
     assert record.valid, record.failed
     assert record.tasks == 4
     assert kit.looks_different(proposal.transformation, kit.example)

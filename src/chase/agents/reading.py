@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from chase.core.interfaces import Observable
 from chase.core.observables import distinct_ranks
-from chase.core.values import Shown
+from chase.core.values import Sighting
 from chase.engine.trace import read_item
 
 
@@ -23,7 +23,7 @@ class Decision:
 
     kind: Literal["open", "read on"]
     document: str
-    options: tuple[Shown, ...]
+    options: tuple[Sighting, ...]
     """What it chose among, as seen then: unopened documents alike in matching the query; all seen ones to read on."""
     taken: bool = True
     """Whether it did read on."""
@@ -38,7 +38,7 @@ class Reading:
     answered: bool
     """Whether it ended with an answer in the required form."""
     decisions: tuple[Decision, ...]
-    seen: Mapping[str, Shown]
+    seen: Mapping[str, Sighting]
     opened: tuple[str, ...]
     """Documents in the order in which they were opened, each once."""
     unfinished: frozenset[str]
@@ -49,7 +49,7 @@ class Reading:
 
 @dataclass(slots=True)
 class _State:
-    seen: dict[str, Shown] = field(default_factory=dict)
+    seen: dict[str, Sighting] = field(default_factory=dict)
     matched: set[str] = field(default_factory=set)
     windows: dict[str, int] = field(default_factory=dict)
     decisions: list[Decision] = field(default_factory=list)
@@ -66,7 +66,7 @@ class _State:
             if shown.window is not None:
                 self._open(shown)
                 continue
-            known = self.seen.get(document, Shown(id=document, path=shown.path, fields=shown.fields))
+            known = self.seen.get(document, Sighting(id=document, path=shown.path, fields=shown.fields))
             place = shown.hit
             if place is not None and (known.hit is None or place < known.hit):
                 known = replace(known, hit=place, fields=shown.fields)
@@ -75,14 +75,14 @@ class _State:
             if coverage is not None and place is not None and place < coverage:
                 self.matched.add(document)
 
-    def _open(self, shown: Shown) -> None:
+    def _open(self, shown: Sighting) -> None:
         document = shown.id
         if self.waiting is not None:
             options = tuple(self.seen.values())
             taken = document == self.waiting
             self.decisions.append(Decision(kind="read on", document=self.waiting, options=options, taken=taken))
             self.waiting = None
-        known = self.seen.get(document, Shown(id=document, path=shown.path))
+        known = self.seen.get(document, Sighting(id=document, path=shown.path))
         if shown.window == 0:
             self.seen[document] = known
             alike = tuple(
@@ -114,7 +114,7 @@ def read_trace(trace: Mapping[str, Any], form: str = r".*\S.*") -> Reading:
     )
 
 
-def ranks(observable: Observable, documents: Iterable[Shown]) -> dict[str, float]:
+def ranks(observable: Observable, documents: Iterable[Sighting]) -> dict[str, float]:
     """Each document's rank on an observable, 0 lowest to 1 highest; only where it can be seen and differs."""
     seen = list(documents)
     places, count = distinct_ranks([observable(shown) for shown in seen])

@@ -11,7 +11,7 @@ import typer
 from chase.cli.options import AsJson, takes
 from chase.cli.output import emit_json, printable
 from chase.core.errors import SetupError
-from chase.runs.config import model_config, said
+from chase.runs.config import model_config, raw_settings
 from chase.runs.opening import locate
 from chase.runs.settings import DoctorSettings
 
@@ -25,7 +25,7 @@ def doctor(given: Mapping[str, Any], as_json: AsJson = False) -> None:
     JSON (chase.doctor/1): `workspace, model, checks[{name, status, needed, detail}], passed`; a status is ok,
     failed or skipped.
     """
-    asked = said(DoctorSettings, given)
+    asked = raw_settings(DoctorSettings, given)
     settings = asked.settings()
     model = settings.model and model_config(settings.model, asked.models, base_url=settings.base_url)
     # Models and engine take a second to import: only who runs them waits for them.

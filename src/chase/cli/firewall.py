@@ -18,7 +18,7 @@ from chase.cli.output import emit_json, steps
 from chase.core.errors import IntegrityError, UserError
 from chase.core.interfaces import Operator, OperatorKind
 from chase.protocol.example import example_of
-from chase.protocol.firewall import examine
+from chase.protocol.firewall import run_checks
 from chase.protocol.proposal import parse_for
 from chase.protocol.screening import exclusion
 from chase.protocol.selftest import selftest as run_selftest
@@ -48,7 +48,7 @@ def check(
     parsed = parse_for(opened, text)
     proposal = parsed.lifted(opened.subject)
     started = time.monotonic()
-    record = examine(proposal, opened.subject)
+    record = run_checks(proposal, opened.subject)
     excluded = exclusion(proposal, opened.subject, archived=())
     seconds = time.monotonic() - started
     example = example_of(opened, parsed.transformation)

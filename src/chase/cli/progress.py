@@ -10,7 +10,7 @@ import typer
 from chase.cli.output import printable
 from chase.core.values import Usage
 from chase.engine.rollout import Job
-from chase.engine.runner import Scored
+from chase.engine.runner import ScoredRollout
 
 _LIVE_SECONDS = 0.2
 _PLAIN_SECONDS = 5.0
@@ -38,7 +38,7 @@ class RolloutProgress:
         if total > reused and not self._brief:
             self._say()
 
-    def finished(self, scored: Scored) -> None:
+    def finished(self, scored: ScoredRollout) -> None:
         self._done += 1
         self._usage = self._usage + scored.usage
         ended = self._done + self._reused == self._total and not self._brief

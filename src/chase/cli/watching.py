@@ -7,7 +7,7 @@ from chase.cli.output import Steps
 from chase.cli.progress import RolloutProgress, clear_line, say_aside
 from chase.core.events import Event
 from chase.engine.rollout import Job
-from chase.engine.runner import Scored
+from chase.engine.runner import ScoredRollout
 from chase.runs.listening import Building, RunBegun, RunEnded
 
 
@@ -21,7 +21,7 @@ class Watch:
     def started(self, *, total: int, reused: int) -> None:
         self._progress.started(total=total, reused=reused)
 
-    def finished(self, scored: Scored) -> None:
+    def finished(self, scored: ScoredRollout) -> None:
         self._progress.finished(scored)
 
     def failed(self, job: Job, reason: str, *, again: bool) -> None:

@@ -66,7 +66,7 @@ class EpisodeBounds:
 
 
 @runtime_checkable
-class Bounded(Protocol):
+class HasBounds(Protocol):
     """An agent that says what an episode can use at most. Of any other a forecast says that this is unknown."""
 
     @property

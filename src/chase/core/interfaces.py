@@ -17,8 +17,8 @@ from chase.core.values import (
     Json,
     Limits,
     Placeholder,
-    Presented,
-    Shown,
+    Presentation,
+    Sighting,
     ToolInterface,
     ToolResult,
     ToolSpec,
@@ -35,7 +35,7 @@ class Observable(Protocol):
     """A named pure function of what was shown of a document.
 
     Called by the reader, the structural policies, the mining agents and `chase scan`, once for each
-    document at each decision. Deterministic: the same `Shown` gives the same number in every process.
+    document at each decision. Deterministic: the same `Sighting` gives the same number in every process.
     Returns None where the moment did not show what it needs (no listing yet, say); never raises.
     Nobody who calls it knows which observables are planted.
     """
@@ -44,7 +44,7 @@ class Observable(Protocol):
     def name(self) -> str: ...
     @property
     def description(self) -> str: ...
-    def __call__(self, shown: Shown) -> float | None: ...
+    def __call__(self, shown: Sighting) -> float | None: ...
 
 
 class Operator(Protocol[State]):
@@ -286,11 +286,11 @@ class Benchmark(Protocol[State]):
         """What the firewall's self-test must accept, catch and refuse."""
         ...
 
-    def sightings(self, task: str, transformation: Transformation[State]) -> Sequence[Shown]:
+    def sightings(self, task: str, transformation: Transformation[State]) -> Sequence[Sighting]:
         """What can be shown of each document: its places in listing and broad results, its first window."""
         ...
 
-    def pieces(self, shown: Shown) -> Sequence[str]:
+    def pieces(self, shown: Sighting) -> Sequence[str]:
         """The pieces of content in a window: what is gone from it when an operator moves content elsewhere."""
         ...
 
@@ -373,11 +373,11 @@ class FirewallSubject(Protocol[State]):
         """
         ...
 
-    def released(self, unit: str) -> Presented:
+    def released(self, unit: str) -> Presentation:
         """The unit's released state, presented: the same for every proposal, so it may be kept."""
         ...
 
-    def present(self, state: State) -> Presented: ...
+    def present(self, state: State) -> Presentation: ...
     def protocol(self, state: State) -> Mapping[str, Mapping[str, Json]]:
         """Document id → its protocol fields in a fixed order; those of the tools under `INTERFACE`."""
         ...
@@ -386,7 +386,7 @@ class FirewallSubject(Protocol[State]):
         """The ground-truth answer; None for what is shared."""
         ...
 
-    def newly_shown(self, unit: str, before: Presented, after: Presented) -> bool:
+    def newly_shown(self, unit: str, before: Presentation, after: Presentation) -> bool:
         """Whether the answer (for what is shared, that of a check task) can be read in `after` and not in `before`."""
         ...
 

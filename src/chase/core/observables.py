@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from chase.core.values import Shown
+from chase.core.values import Sighting
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,17 +17,17 @@ class ObservableFunction:
 
     name: str
     description: str
-    function: Callable[[Shown], float | None]
+    function: Callable[[Sighting], float | None]
 
-    def __call__(self, shown: Shown) -> float | None:
+    def __call__(self, shown: Sighting) -> float | None:
         return self.function(shown)
 
 
-def _stem(shown: Shown) -> str:
+def _stem(shown: Sighting) -> str:
     return shown.path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
 
 
-def _folder(shown: Shown) -> str | None:
+def _folder(shown: Sighting) -> str | None:
     return shown.path.split("/", 1)[0] if "/" in shown.path else None
 
 
@@ -36,19 +36,19 @@ def _initial(text: str | None) -> float | None:
     return None if letter is None else float(ord(letter) - ord("a"))
 
 
-def _first_lines(shown: Shown) -> list[str]:
+def _first_lines(shown: Sighting) -> list[str]:
     """The lines of a document's first window, without their markup."""
     if shown.text is None or shown.window not in (None, 0):
         return []
     return [line.strip("#[]= \t") for line in shown.text.strip().splitlines()]
 
 
-def _line(place: int) -> Callable[[Shown], str | None]:
+def _line(place: int) -> Callable[[Sighting], str | None]:
     """The first window's line of a place, from 0."""
     return lambda shown: next(iter(_first_lines(shown)[place:]), None)
 
 
-def _heading(shown: Shown) -> str | None:
+def _heading(shown: Sighting) -> str | None:
     """The first line after a blank one: what stands over the records."""
     lines = _first_lines(shown)
     after = lines[lines.index("") :] if "" in lines else []
@@ -59,17 +59,17 @@ _opening = _line(0)
 _second = _line(1)
 
 
-def _capitals(shown: Shown) -> float | None:
+def _capitals(shown: Sighting) -> float | None:
     words = re.findall(r"[A-Za-z]{2,}", shown.text or "")
     return sum(word.isupper() for word in words) / len(words) if words else None
 
 
-def _count(pattern: str) -> Callable[[Shown], float | None]:
+def _count(pattern: str) -> Callable[[Sighting], float | None]:
     compiled = re.compile(pattern, re.MULTILINE)
     return lambda shown: None if shown.text is None else float(len(compiled.findall(shown.text)))
 
 
-def _preamble_lines(shown: Shown) -> float | None:
+def _preamble_lines(shown: Sighting) -> float | None:
     """Lines before the first blank line."""
     if shown.text is None or shown.window not in (None, 0):
         return None

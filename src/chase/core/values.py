@@ -12,7 +12,7 @@ Json = Any
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shown:
+class Sighting:
     """What an agent was shown of one document at one moment. The only input of an observable."""
 
     id: str
@@ -34,7 +34,7 @@ class Shown:
 class ResultItem:
     """One document's part of a tool result: what was shown and how it reads."""
 
-    shown: Shown
+    shown: Sighting
     line: str | None = None
     """How it reads in a result made of lines; None: as the JSON object of its fields."""
     opens: Mapping[str, Json] | None = field(default=None, hash=False)
@@ -195,7 +195,7 @@ INTERFACE = "(tools)"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Presented:
+class Presentation:
     """One task's state as an agent would meet it, in a form that the validity firewall can compare. Host-side."""
 
     question: str

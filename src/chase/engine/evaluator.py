@@ -12,7 +12,7 @@ from chase.core.errors import IntegrityError
 from chase.core.interfaces import Benchmark, Transformation
 from chase.core.values import Json
 from chase.engine.rollout import Job
-from chase.engine.runner import Runner, Scored
+from chase.engine.runner import Runner, ScoredRollout
 from chase.harness.spec import Harness
 from chase.stats.estimates import within_task_means
 from chase.store.store import Store
@@ -113,14 +113,14 @@ class Evaluator:
 
     async def rollouts(
         self, harness: Harness, transformation: Transformation[Any], role: str, tasks: tuple[str, ...] | None = None
-    ) -> dict[str, list[Scored]]:
+    ) -> dict[str, list[ScoredRollout]]:
         """Task → each of its rollouts, with what it used and whether it was in the store already."""
         (found,) = await self._results([(harness, transformation)], role, tasks)
         return found
 
     async def _results(
         self, pairs: list[tuple[Harness, Transformation[Any]]], role: str, tasks: tuple[str, ...] | None
-    ) -> list[dict[str, list[Scored]]]:
+    ) -> list[dict[str, list[ScoredRollout]]]:
         chosen = self.tasks(role) if tasks is None else tasks
         if strange := set(chosen) - set(self.tasks(role)):
             raise IntegrityError(f"task {min(strange)} is not of role '{role}', which is what is held here.")

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from chase.core.interfaces import Observable
 from chase.core.observables import distinct_ranks
-from chase.core.values import Placeholder, ResultItem, Shown
+from chase.core.values import Placeholder, ResultItem, Sighting
 from chase.harness.spec import Preference, ReadOn, Retrieval, placeholders_of
 
 STOP_WORDS = frozenset(
@@ -75,7 +75,7 @@ def merge(results: Sequence[Sequence[ResultItem]], policy: Retrieval) -> list[Re
     return list(seen.values())
 
 
-def reads_on(policy: ReadOn, shown: Shown, observables: Mapping[str, Observable]) -> bool:
+def reads_on(policy: ReadOn, shown: Sighting, observables: Mapping[str, Observable]) -> bool:
     """Whether the engine reads the document's continuation after this window."""
     if policy.when != "observable" or policy.observable is None:
         return policy.when == "always"

@@ -22,7 +22,7 @@ from chase.store.store import Store
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Scored:
+class ScoredRollout:
     """A rollout's result as estimates use it."""
 
     digest: str
@@ -39,7 +39,7 @@ class Progress(Protocol):
     """Hears of an evaluation as it goes on. Called by the runner on its event loop; must return at once."""
 
     def started(self, *, total: int, reused: int) -> None: ...
-    def finished(self, scored: Scored) -> None: ...
+    def finished(self, scored: ScoredRollout) -> None: ...
     def failed(self, job: Job, reason: str, *, again: bool) -> None: ...
 
 
@@ -47,7 +47,7 @@ class Silence:
     """Progress that nobody hears."""
 
     def started(self, *, total: int, reused: int) -> None: ...
-    def finished(self, scored: Scored) -> None: ...
+    def finished(self, scored: ScoredRollout) -> None: ...
     def failed(self, job: Job, reason: str, *, again: bool) -> None: ...
 
 
@@ -96,7 +96,7 @@ class Runner:
         self._progress = progress or Silence()
         self._typical = Typical()
 
-    async def evaluate(self, jobs: Sequence[Job]) -> list[Scored]:
+    async def evaluate(self, jobs: Sequence[Job]) -> list[ScoredRollout]:
         """The results in the order of the jobs. Pauses (`RunPaused`) where infrastructure fails for good.
 
         `BudgetExhausted` comes only when all that could be finished under the cap is.
@@ -121,7 +121,7 @@ class Runner:
             raise gate.closed
         return [results[digest] for digest in digests]
 
-    async def _work(self, queue: Iterator[tuple[str, Job]], results: dict[str, Scored], gate: Gate) -> None:
+    async def _work(self, queue: Iterator[tuple[str, Job]], results: dict[str, ScoredRollout], gate: Gate) -> None:
         for digest, job in queue:
             if not await gate.enter():
                 break
@@ -212,8 +212,8 @@ def _failed(job: Job, model: ChatModel, reason: str, paid: Sequence[Reply]) -> R
     )
 
 
-def _fresh(digest: str, rollout: Rollout) -> Scored:
-    return Scored(
+def _fresh(digest: str, rollout: Rollout) -> ScoredRollout:
+    return ScoredRollout(
         digest=digest,
         task=rollout.key.task,
         role=rollout.key.role,
@@ -225,8 +225,8 @@ def _fresh(digest: str, rollout: Rollout) -> Scored:
     )
 
 
-def _scored(stored: StoredRollout, *, reused: bool) -> Scored:
-    return Scored(
+def _scored(stored: StoredRollout, *, reused: bool) -> ScoredRollout:
+    return ScoredRollout(
         digest=stored.digest,
         task=stored.key.task,
         role=stored.key.role,

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from chase.core.values import Json, JsonLayout, ResultItem, Shown, ToolResult
+from chase.core.values import Json, JsonLayout, ResultItem, Sighting, ToolResult
 
 if TYPE_CHECKING:
     from chase.engine.sandbox import HookFailure
@@ -69,14 +69,14 @@ def _item(item: ResultItem) -> dict[str, Json]:
     return found
 
 
-def read_item(item: Mapping[str, Any]) -> Shown:
+def read_item(item: Mapping[str, Any]) -> Sighting:
     """The inverse of how an item is written."""
     fields = item.get("fields", {})
     if "text_field" in item:
         text = fields[item["text_field"]]
     else:
         text = item.get("text", item.get("line") if "window" in item else None)
-    return Shown(**{name: item[name] for name in _PLACE if name in item}, text=text, fields=fields)
+    return Sighting(**{name: item[name] for name in _PLACE if name in item}, text=text, fields=fields)
 
 
 def result_text(event: Mapping[str, Any]) -> str:

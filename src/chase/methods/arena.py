@@ -19,7 +19,7 @@ from chase.stats.estimates import PerTask, mean
 
 
 @dataclass(frozen=True, kw_only=True)
-class Named:
+class Contender:
     """A harness with its name in the run and what its Proposer wrote about it."""
 
     name: str
@@ -50,7 +50,11 @@ class Arena(Protocol):
     """
 
     async def means(
-        self, harnesses: Sequence[Named], variants: Sequence[Variant], role: str, tasks: Collection[str] | None = None
+        self,
+        harnesses: Sequence[Contender],
+        variants: Sequence[Variant],
+        role: str,
+        tasks: Collection[str] | None = None,
     ) -> Means:
         """Each harness under each variant on all tasks of a role, or on some of them."""
         ...
@@ -79,7 +83,11 @@ class StoreArena:
         return sorted(task for chosen in self._tasks[role].values() for task in chosen)
 
     async def means(
-        self, harnesses: Sequence[Named], variants: Sequence[Variant], role: str, tasks: Collection[str] | None = None
+        self,
+        harnesses: Sequence[Contender],
+        variants: Sequence[Variant],
+        role: str,
+        tasks: Collection[str] | None = None,
     ) -> Means:
         pairs = [(harness, variant) for harness in harnesses for variant in variants]
         cells: list[Cell] = []
@@ -109,7 +117,9 @@ class StoreArena:
         meant = {held: tuple(task for task in all_ if task in tasks) for held, all_ in self._tasks[role].items()}
         return {held: chosen for held, chosen in meant.items() if chosen}
 
-    def _write(self, tree: HistoryWriter, harness: Named, variant: Variant, cell: Cell, tasks: Sequence[str]) -> None:
+    def _write(
+        self, tree: HistoryWriter, harness: Contender, variant: Variant, cell: Cell, tasks: Sequence[str]
+    ) -> None:
         scores = {task: cell.scores[task] for task in tasks}
         traces = {
             (task, index): self._evaluator.trace(digest)

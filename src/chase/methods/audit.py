@@ -22,14 +22,14 @@ from chase.engine.evaluator import Evaluator, unseal
 from chase.engine.runner import Pace, Progress, Runner
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
-from chase.methods.arena import Named, StoreArena, Variant, gain_destruction
-from chase.methods.counterfactuals import described, discover, estimated, proposed
+from chase.methods.arena import Contender, StoreArena, Variant, gain_destruction
+from chase.methods.counterfactuals import discover, estimate_json, proposal_of, screening_json
 from chase.methods.desks import ChallengerDesk, archive_note
 from chase.methods.journal import Journal
-from chase.methods.verdict import Tested, Verdict, judge
+from chase.methods.verdict import TestedCounterfactual, Verdict, judge
 from chase.models.chat import ChatModel
 from chase.protocol.kit import ProtocolKit
-from chase.protocol.screening import Screened, screen_draft
+from chase.protocol.screening import Screening, screen_draft
 from chase.stats.destruction import gain, log_odds_destruction
 from chase.stats.estimates import Estimate, PerTask
 from chase.stats.simultaneous import simultaneous
@@ -41,7 +41,7 @@ SEARCH_ROLES = ("evo", "disc")
 
 
 @dataclass(frozen=True, kw_only=True)
-class AuditSettings:
+class SearchSettings:
     """How hard an audit searches."""
 
     rounds: int = 3
@@ -57,10 +57,10 @@ class Finding:
     """A transformation that was taken to confirmation."""
 
     name: str
-    screened: Screened
+    screened: Screening
     searched: Estimate | None
     """`Δ̂` on the search tasks, where it was selected: inflated by that."""
-    tested: Tested
+    tested: TestedCounterfactual
     gain: Estimate
     """`Ĝ_b` on the confirmation tasks."""
 
@@ -72,19 +72,19 @@ class Finding:
 
     def to_json(self) -> dict[str, Json]:
         return {
-            **described(self.screened),
+            **screening_json(self.screened),
             "name": self.name,
-            "transformation": proposed(self.screened).to_json(),
+            "transformation": proposal_of(self.screened).to_json(),
             "status": self.status,
-            "destruction": estimated(self.tested.destruction),
-            "log_odds": estimated(self.tested.log_odds),
-            "gain": estimated(self.gain),
-            "searched": None if self.searched is None else estimated(self.searched),
+            "destruction": estimate_json(self.tested.destruction),
+            "log_odds": estimate_json(self.tested.log_odds),
+            "gain": estimate_json(self.gain),
+            "searched": None if self.searched is None else estimate_json(self.searched),
         }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audited:
+class AuditOutcome:
     """An audit's result."""
 
     verdict: Verdict
@@ -103,10 +103,10 @@ class Audited:
             "verdict": self.verdict.word,
             "reason": self.verdict.reason,
             "tasks_needed": self.verdict.tasks_needed,
-            "g_rel": estimated(self.gain),
+            "g_rel": estimate_json(self.gain),
             "gamma": self.verdict.gamma,
             "g_min": self.verdict.g_min,
-            "scores": {name: estimated(score) for name, score in self.scores.items()},
+            "scores": {name: estimate_json(score) for name, score in self.scores.items()},
             "confirmed": [f.to_json() for f in self.findings if f.tested.confirmed],
             "not_confirmed": [f.to_json() for f in self.findings if not f.tested.confirmed],
             "tried": list(self.tried),
@@ -120,29 +120,29 @@ class Audited:
 class Audit:
     """One audit. Its arena pools `search` and `confirm` from the roles that its evaluator holds."""
 
-    initial: Named
-    harness: Named
+    initial: Contender
+    harness: Contender
     arena: StoreArena
     desk: ChallengerDesk
     kit: ProtocolKit
     released: Variant
-    settings: AuditSettings
+    settings: SearchSettings
     tell: Tell
     seed: int
     tried: list[dict[str, Json]] = field(default_factory=list)
 
-    async def run(self, given: Sequence[Draft] = ()) -> Audited:
+    async def run(self, given: Sequence[Draft] = ()) -> AuditOutcome:
         """Search, or take what was given; then confirm all of it at once, and judge."""
         if self.harness.harness.hash == self.initial.harness.hash:
             raise UserError("the harness and its baseline are the same: there is no gain to audit.")
         found = [(self._accepted(draft), None) for draft in given] if given else await self._search()
         return await self._confirm(_distinct(found), searched=not given)
 
-    async def _search(self) -> list[tuple[Screened, Estimate | None]]:
+    async def _search(self) -> list[tuple[Screening, Estimate | None]]:
         pair = (self.harness, self.initial)
         tasks = self.arena.tasks(SEARCH)
         await self.arena.means(pair, [self.released], SEARCH)
-        found: list[tuple[Screened, Estimate | None]] = []
+        found: list[tuple[Screening, Estimate | None]] = []
         seen: set[str] = set()
         for t in range(1, self.settings.rounds + 1):
             self.tell(AuditSearchStarted(round=t))
@@ -153,35 +153,37 @@ class Audit:
                 self.arena, self.kit, drafts, pair=pair, role=SEARCH, tasks=tasks, archived=frozenset(seen),
                 count=self.settings.evaluated, reduce=self.settings.reduce,
             )  # fmt: skip
-            evaluated = {proposed(s).transformation.hash: e for s, e in discovery.evaluated}
-            tried = [described(screened) for screened in discovery.screened]
+            evaluated = {proposal_of(s).transformation.hash: e for s, e in discovery.evaluated}
+            tried = [screening_json(screened) for screened in discovery.screened]
             drafted = {record["hash"] for record in tried}
-            reduced = (described(screened) for screened, _ in discovery.evaluated)
+            reduced = (screening_json(screened) for screened, _ in discovery.evaluated)
             tried += [record for record in reduced if record["hash"] not in drafted]
             for record in tried:
-                record["destruction"] = estimated(evaluated[record["hash"]]) if record["hash"] in evaluated else None
+                record["destruction"] = (
+                    estimate_json(evaluated[record["hash"]]) if record["hash"] in evaluated else None
+                )
             self.tried += tried
             self.tell(AuditSearched(round=t, tried=tried))
             seen |= evaluated.keys()
             if discovery.frozen is not None and discovery.destruction is not None:
                 found.append((discovery.frozen, discovery.destruction))
-                note = {"name": f"c{t}", "round": t, "transformation": proposed(discovery.frozen).to_json()}
+                note = {"name": f"c{t}", "round": t, "transformation": proposal_of(discovery.frozen).to_json()}
                 self.desk.tree.add_entry(f"c{t}", archive_note(note, discovery.frozen.touched))
         return found
 
-    def _accepted(self, draft: Draft) -> Screened:
+    def _accepted(self, draft: Draft) -> Screening:
         screened = screen_draft(self.kit, draft, archived=())
         if screened.verdict != "valid":
             raise UserError(f"a given transformation is {screened.verdict}: {screened.reason}")
         return screened
 
-    async def _confirm(self, found: Sequence[tuple[Screened, Estimate | None]], *, searched: bool) -> Audited:
+    async def _confirm(self, found: Sequence[tuple[Screening, Estimate | None]], *, searched: bool) -> AuditOutcome:
         tasks = self.arena.tasks(CONFIRM)
         self.tell(AuditConfirmationStarted(transformations=len(found), tasks=len(tasks)))
         valid = [(s, e) for s, e in found if self._holds(s, tasks)]
         names = [f"c{place}" for place in range(1, len(valid) + 1)]
         variants = [
-            Variant(name=name, transformation=proposed(s).transformation, told=False)
+            Variant(name=name, transformation=proposal_of(s).transformation, told=False)
             for name, (s, _) in zip(names, valid, strict=True)
         ]
         means = await self.arena.means([self.initial, self.harness], [self.released, *variants], CONFIRM)
@@ -192,7 +194,7 @@ class Audit:
         together = simultaneous({RELEASED: released_gain, **deltas}, level=self.settings.level)
         others = simultaneous({**gains, h: means[h, RELEASED], h0: means[h0, RELEASED]}, level=self.settings.level)
         tested = {
-            name: Tested(
+            name: TestedCounterfactual(
                 destruction=together[name],
                 log_odds=log_odds_destruction(
                     [means[h, RELEASED], means[h0, RELEASED], means[h, name], means[h0, name]],
@@ -206,7 +208,7 @@ class Audit:
             for name, (s, e) in zip(names, valid, strict=True)
         ]
         findings.sort(key=lambda finding: finding.tested.destruction.value, reverse=True)
-        return Audited(
+        return AuditOutcome(
             verdict=judge(together[RELEASED], tested),
             gain=together[RELEASED],
             scores={"harness": others[h], "baseline": others[h0]},
@@ -217,18 +219,18 @@ class Audit:
             level=self.settings.level,
         )
 
-    def _holds(self, screened: Screened, tasks: Sequence[str]) -> bool:
+    def _holds(self, screened: Screening, tasks: Sequence[str]) -> bool:
         """Whether the seven checks hold on the confirmation tasks too; where not, that stays in the record."""
-        record = self.kit.examine(proposed(screened), tasks)
+        record = self.kit.run_checks(proposal_of(screened), tasks)
         if not record.valid:
             reason = f"{', '.join(record.failed)}, on the confirmation tasks"
-            self.tried.append({**described(screened), "verdict": "invalid", "reason": reason, "destruction": None})
+            self.tried.append({**screening_json(screened), "verdict": "invalid", "reason": reason, "destruction": None})
         return record.valid
 
 
-def _distinct(found: Sequence[tuple[Screened, Estimate | None]]) -> list[tuple[Screened, Estimate | None]]:
+def _distinct(found: Sequence[tuple[Screening, Estimate | None]]) -> list[tuple[Screening, Estimate | None]]:
     """Each transformation once."""
-    return list({proposed(s).transformation.hash: (s, e) for s, e in reversed(found)}.values())[::-1]
+    return list({proposal_of(s).transformation.hash: (s, e) for s, e in reversed(found)}.values())[::-1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +242,7 @@ class AuditPlan:
     baseline: Harness
     harness: Harness
     challenger: Challenger
-    settings: AuditSettings
+    settings: SearchSettings
     rollouts: Mapping[str, int]
     seed: int
     confirm_size: int | None = None
@@ -271,7 +273,7 @@ class AuditPlan:
 async def audit_harness(
     plan: AuditPlan, *, run: str, store: Store, model: ChatModel, sandbox: Sandbox, tell: Tell,
     progress: Progress | None = None, concurrency: int = 64,
-) -> Audited:  # fmt: skip
+) -> AuditOutcome:  # fmt: skip
     """Carry out an audit under a run id that the store knows. Run again, it goes on where it stopped."""
     confirm = [role for role in plan.benchmark.roles if role not in (*SEARCH_ROLES, *plan.benchmark.sealed)]
     opening = None
@@ -300,8 +302,8 @@ async def audit_harness(
     tree = HistoryWriter(journal.folder / "history" / "challenger", records=False)
     sizes = {} if plan.confirm_size is None else {CONFIRM: plan.confirm_size}
     audit = Audit(
-        initial=Named(name="H0", harness=plan.baseline),
-        harness=Named(name="H", harness=plan.harness),
+        initial=Contender(name="H0", harness=plan.baseline),
+        harness=Contender(name="H", harness=plan.harness),
         arena=StoreArena(evaluator, {SEARCH: tree}, {SEARCH: SEARCH_ROLES, CONFIRM: confirm}, sizes),
         desk=ChallengerDesk(
             challenger=plan.challenger,

@@ -15,8 +15,8 @@ from chase.core.keyed import digest
 from chase.core.values import Json
 from chase.engine.evaluator import Evaluator, unseal
 from chase.engine.runner import Runner
-from chase.methods.arena import Named, StoreArena, Variant, gain_destruction
-from chase.methods.evolution import Evolved
+from chase.methods.arena import Contender, StoreArena, Variant, gain_destruction
+from chase.methods.evolution import EvolutionOutcome
 from chase.stats.destruction import archive_summary, destruction, excess_estimate, gain
 from chase.stats.estimates import Estimate, estimate
 from chase.store.store import Store
@@ -26,7 +26,7 @@ NEUTRAL = "neutral"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Certified:
+class CertificationOutcome:
     """`H*` against `H_0` on the sealed tasks."""
 
     scores: Mapping[str, Mapping[str, Estimate]]
@@ -64,7 +64,7 @@ def analysis_digest(package: Traversable) -> str:
 
 
 async def certify(
-    evolved: Evolved,
+    evolved: EvolutionOutcome,
     *,
     benchmark: Benchmark[Any],
     runner: Runner,
@@ -73,7 +73,7 @@ async def certify(
     rollouts: Mapping[str, int],
     run_seed: int,
     reason: str = "",
-) -> Certified:
+) -> CertificationOutcome:
     """Commit, then reveal. A run whose set was opened before for the same hashes goes on without a reason."""
     hashes = {
         "final": evolved.final.harness.hash,
@@ -91,14 +91,14 @@ async def certify(
     if benchmark.neutral is not None:
         variants.append(Variant(name=NEUTRAL, transformation=benchmark.variant(benchmark.neutral)))
     arena = StoreArena(evaluator, {})
-    pair = [Named(name="H0", harness=initial.harness), Named(name="H*", harness=final.harness)]
+    pair = [Contender(name="H0", harness=initial.harness), Contender(name="H*", harness=final.harness)]
     means = await arena.means(pair, variants, "cert")
     gains = {v.name: gain(means["H*", v.name], means["H0", v.name]) for v in variants}
     archived = {name: per_task for name, per_task in gains.items() if name != NEUTRAL}
     summary = archive_summary(archived, released=RELEASED)
     evo = await arena.means(pair, variants[:1], "evo")
     search = gain(evo["H*", RELEASED], evo["H0", RELEASED])
-    return Certified(
+    return CertificationOutcome(
         scores={h.name: {v.name: estimate(means[h.name, v.name]) for v in variants} for h in pair},
         gains={name: estimate(per_task) for name, per_task in gains.items()},
         destruction={

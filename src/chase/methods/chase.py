@@ -22,14 +22,14 @@ from chase.methods.counterfactuals import (
     Confirmation,
     Discovery,
     confirm,
-    described,
     discover,
-    estimated,
+    estimate_json,
     most_parts,
-    proposed,
+    proposal_of,
+    screening_json,
 )
 from chase.methods.desks import MOST_CANDIDATES, Assignment, archive_note
-from chase.methods.evolution import Evolved, Round, distinct
+from chase.methods.evolution import EvolutionOutcome, Round, distinct
 from chase.methods.options import ExactDecimal, MethodOptions
 from chase.methods.rounds import EVO, EvolutionState, conclude, propose_and_select
 from chase.methods.selection import ArchiveGate, SelectionRule
@@ -82,7 +82,7 @@ class Chase:
             archived=rounds,
         )
 
-    async def evolve(self, world: World[ChaseOptions]) -> Evolved:
+    async def evolve(self, world: World[ChaseOptions]) -> EvolutionOutcome:
         options, arena, h0 = world.options, world.arena, world.initial
         state = EvolutionState.begin(world, options.rounds)  # A_0 = {B_rel}
         rule = SelectionRule(gates=(ArchiveGate(epsilon=options.epsilon),))
@@ -118,14 +118,14 @@ class Chase:
         """`A_t = A_{t-1} ∪ {B_{b_t}}`."""
         if found.frozen is None or found.frozen.firewall is None or found.destruction is None:
             raise UserError("nothing was frozen")
-        proposal = proposed(found.frozen)
+        proposal = proposal_of(found.frozen)
         state.archive = state.archive.with_entry(
             proposal,
             round=t,
             views=views_digest(world.kit.lift(proposal), world.kit.subject),
             firewall=found.frozen.firewall,
-            discovery=estimated(found.destruction),
-            confirmation=estimated(confirmed.estimate),
+            discovery=estimate_json(found.destruction),
+            confirmation=estimate_json(confirmed.estimate),
         )
         entry = state.archive.entries[-1]
         state.variants.append(Variant(name=entry.name, transformation=proposal.transformation))
@@ -164,20 +164,20 @@ def _rollouts(request: ForecastRequest[ChaseOptions]) -> Iterator[Rollouts]:
 
 
 def _note_discovery(world: World[ChaseOptions], record: Round, found: Discovery) -> None:
-    proposals = [described(screened) for screened in found.screened]
-    evaluated = [{**described(s), "destruction": estimated(e)} for s, e in found.evaluated]
-    frozen = None if found.frozen is None else described(found.frozen)
+    proposals = [screening_json(screened) for screened in found.screened]
+    evaluated = [{**screening_json(s), "destruction": estimate_json(e)} for s, e in found.evaluated]
+    frozen = None if found.frozen is None else screening_json(found.frozen)
     record["challenger"] = {
         "proposals": proposals,
         "evaluated": evaluated,
         "frozen": frozen,
-        "destruction": None if found.destruction is None else estimated(found.destruction),
+        "destruction": None if found.destruction is None else estimate_json(found.destruction),
     }
     world.tell(Challenged(round=record["round"], proposals=proposals, evaluated=evaluated, frozen=frozen))
 
 
 def _note_confirmation(world: World[ChaseOptions], record: Round, role: str, found: Confirmation) -> None:
-    eta, destruction, failed = world.options.eta, estimated(found.estimate), found.firewall.failed
+    eta, destruction, failed = world.options.eta, estimate_json(found.estimate), found.firewall.failed
     record["confirmation"] = {
         "role": role,
         "destruction": destruction,

@@ -11,10 +11,10 @@ from pydantic import BaseModel
 from chase.core.agents import Agent
 from chase.core.errors import IntegrityError
 from chase.core.events import Tell
-from chase.methods.arena import Arena, Named, Variant
+from chase.methods.arena import Arena, Contender, Variant
 from chase.methods.bounds import EvolutionBounds, ForecastRequest
 from chase.methods.desks import ChallengerDesk, ProposerDesk
-from chase.methods.evolution import Evolved
+from chase.methods.evolution import EvolutionOutcome
 from chase.methods.journal import Journal
 from chase.methods.options import OptionsT
 from chase.protocol.archive import Archive
@@ -38,7 +38,7 @@ class Desks:
 class World(Generic[OptionsT]):
     """Everything that a method may use in one run. Through it no role is reached that the method does not hold."""
 
-    initial: Named
+    initial: Contender
     """`H_0`."""
     arena: Arena
     desks: Desks
@@ -122,4 +122,4 @@ class Method(Protocol):
         """What `evolve` takes at least and at most in an empty store. Pure, and called without a world."""
         ...
 
-    async def evolve(self, world: World[Any]) -> Evolved: ...
+    async def evolve(self, world: World[Any]) -> EvolutionOutcome: ...

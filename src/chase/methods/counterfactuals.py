@@ -12,11 +12,11 @@ from typing import Any
 from chase.agents.history import RELEASED
 from chase.core.agents import Draft
 from chase.core.values import Json
-from chase.methods.arena import Arena, Named, Variant, gain_destruction
+from chase.methods.arena import Arena, Contender, Variant, gain_destruction
 from chase.protocol.firewall import FirewallRecord
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.proposal import Proposal
-from chase.protocol.screening import Screened, preselect, screen_draft, screen_drafts
+from chase.protocol.screening import Screening, screen_draft, screen_drafts, shortlist
 from chase.stats.destruction import reaches
 from chase.stats.estimates import Estimate, PerTask, estimate, mean
 
@@ -32,10 +32,10 @@ MOST_REDUCED = 2
 class Discovery:
     """What a Challenger round found on `D_disc`."""
 
-    screened: Sequence[Screened]
-    evaluated: Sequence[tuple[Screened, Estimate]]
+    screened: Sequence[Screening]
+    evaluated: Sequence[tuple[Screening, Estimate]]
     """The preselected ones with their `Δ̂`, in the order of the ranking; reductions after them."""
-    frozen: Screened | None
+    frozen: Screening | None
     """The one with the largest `Δ̂`, reduced; fixed before confirmation."""
     destruction: Estimate | None
 
@@ -50,7 +50,7 @@ class Confirmation:
     """The seven checks on the confirmation tasks."""
 
 
-def proposed(screened: Screened) -> Proposal[Any]:
+def proposal_of(screened: Screening) -> Proposal[Any]:
     """The proposal of a draft that passed the screens."""
     if screened.proposal is None:
         raise ValueError("a refused draft has no proposal")
@@ -62,7 +62,7 @@ async def discover(
     kit: ProtocolKit,
     drafts: Sequence[Draft],
     *,
-    pair: tuple[Named, Named],
+    pair: tuple[Contender, Contender],
     role: str,
     tasks: Sequence[str],
     archived: frozenset[str],
@@ -71,8 +71,8 @@ async def discover(
 ) -> Discovery:
     """Screen all drafts, evaluate at most `count` of them, and reduce the best to the operators that matter."""
     screened = screen_drafts(kit, drafts, archived=archived, discovery=tasks)
-    evaluated: list[tuple[Screened, PerTask]] = []
-    for chosen in preselect(screened, count):
+    evaluated: list[tuple[Screening, PerTask]] = []
+    for chosen in shortlist(screened, count):
         evaluated.append((chosen, await _destruction(arena, kit, pair, chosen, role)))
     if not evaluated:
         return Discovery(screened=screened, evaluated=(), frozen=None, destruction=None)
@@ -107,14 +107,14 @@ def most_parts(operators: int) -> int:
 
 def _parts(
     kit: ProtocolKit,
-    whole: Screened,
+    whole: Screening,
     size: int,
-    evaluated: Sequence[tuple[Screened, PerTask]],
+    evaluated: Sequence[tuple[Screening, PerTask]],
     archived: frozenset[str],
-) -> Iterator[Screened]:
+) -> Iterator[Screening]:
     """Parts of a composition with so many operators, around its best smaller part; those that pass the screens."""
-    form = proposed(whole).to_json()
-    smaller = [(mean(d), proposed(f).to_json()["operators"]) for f, d in evaluated if f.operators == size - 1]
+    form = proposal_of(whole).to_json()
+    smaller = [(mean(d), proposal_of(f).to_json()["operators"]) for f, d in evaluated if f.operators == size - 1]
     own = [(d, operators) for d, operators in smaller if all(o in form["operators"] for o in operators)]
     anchor = max(own, key=lambda found: found[0])[1] if own else []
     for part in combinations(form["operators"], size):
@@ -126,11 +126,11 @@ def _parts(
 
 
 async def _destruction(
-    arena: Arena, kit: ProtocolKit, pair: tuple[Named, Named], screened: Screened, role: str
+    arena: Arena, kit: ProtocolKit, pair: tuple[Contender, Contender], screened: Screening, role: str
 ) -> PerTask:
     """`Δ̂_b(H; H_0)` task by task, both harnesses under `B_rel` and `B_b`."""
     harness, initial = pair
-    transformation = proposed(screened).transformation
+    transformation = proposal_of(screened).transformation
     released = Variant(name=RELEASED, transformation=kit.identity)
     on_trial = Variant(name=transformation.hash, transformation=transformation, told=False)
     means = await arena.means(pair, [released, on_trial], role)
@@ -140,20 +140,20 @@ async def _destruction(
 async def confirm(
     arena: Arena,
     kit: ProtocolKit,
-    frozen: Screened,
+    frozen: Screening,
     *,
-    pair: tuple[Named, Named],
+    pair: tuple[Contender, Contender],
     role: str,
     tasks: Sequence[str],
     eta: str,
 ) -> Confirmation:
     """The seven checks on the confirmation tasks, then `Δ̂` there; confirmed if valid and `Δ̂ ≥ η`."""
-    record = kit.examine(proposed(frozen), tasks)
+    record = kit.run_checks(proposal_of(frozen), tasks)
     delta = await _destruction(arena, kit, pair, frozen, role)
     return Confirmation(estimate=estimate(delta), confirmed=record.valid and reaches(mean(delta), eta), firewall=record)
 
 
-def described(screened: Screened) -> dict[str, Json]:
+def screening_json(screened: Screening) -> dict[str, Json]:
     """A screened draft for a run's record."""
     proposal = screened.proposal
     return {
@@ -170,5 +170,5 @@ def described(screened: Screened) -> dict[str, Json]:
     }
 
 
-def estimated(found: Estimate) -> dict[str, Json]:
+def estimate_json(found: Estimate) -> dict[str, Json]:
     return asdict(found)

@@ -25,7 +25,7 @@ from chase.core.values import Json
 from chase.harness.diff import diff_harnesses
 from chase.harness.folder import parse_files
 from chase.harness.spec import Harness
-from chase.methods.arena import Named
+from chase.methods.arena import Contender
 from chase.methods.journal import Journal
 from chase.methods.selection import Gate
 from chase.protocol.kit import ProtocolKit
@@ -70,8 +70,8 @@ class _Round:
     """One round's asking, as every answer of it is examined."""
 
     number: int
-    current: Named
-    initial: Named
+    current: Contender
+    initial: Contender
     assignment: Assignment
     gates: Sequence[Gate]
 
@@ -101,8 +101,8 @@ class ProposerDesk:
     """Hash → name of every candidate so far."""
 
     async def candidates(
-        self, round: int, current: Named, initial: Named, assignment: Assignment, gates: Sequence[Gate] = ()
-    ) -> tuple[list[Named], list[str]]:
+        self, round: int, current: Contender, initial: Contender, assignment: Assignment, gates: Sequence[Gate] = ()
+    ) -> tuple[list[Contender], list[str]]:
         """The candidates that may be evaluated, in the order of ties, and why others may not."""
         asked = _Round(number=round, current=current, initial=initial, assignment=assignment, gates=gates)
         contracts = {gate.name: gate.contract for gate in gates if gate.contract is not None}
@@ -152,8 +152,8 @@ class ProposerDesk:
             answers += more
         return answers
 
-    def _examine(self, answers: Sequence[Candidate], asked: _Round) -> tuple[list[Named], list[Refusal]]:
-        accepted: list[Named] = []
+    def _examine(self, answers: Sequence[Candidate], asked: _Round) -> tuple[list[Contender], list[Refusal]]:
+        accepted: list[Contender] = []
         refused: list[Refusal] = []
         for place, candidate in sorted(enumerate(answers), key=lambda answer: asked.tie_order(answer[1])):
             name = asked.name_of(place, candidate.track)
@@ -165,10 +165,10 @@ class ProposerDesk:
             except UserError as error:
                 refused.append(Refusal(place=place, name=name, reason=str(error)[:LONGEST_REFUSAL]))
                 continue
-            accepted.append(Named(name=name, harness=harness, record=candidate.record))
+            accepted.append(Contender(name=name, harness=harness, record=candidate.record))
         return accepted, refused
 
-    def _without_repetition(self, accepted: list[Named], name: str, assignment: Assignment) -> list[Named]:
+    def _without_repetition(self, accepted: list[Contender], name: str, assignment: Assignment) -> list[Contender]:
         """What was accepted, as something new finds it: it takes the place of a repetition, on its track if it has one.
 
         A free candidate does so where there is no other place.
@@ -180,7 +180,7 @@ class ProposerDesk:
             replaced = repeated[-1:] if len(accepted) == assignment.due else []
         return [a for a in accepted if a not in replaced]
 
-    def _repeats(self, accepted: Sequence[Named], place: int) -> list[Refusal]:
+    def _repeats(self, accepted: Sequence[Contender], place: int) -> list[Refusal]:
         """Candidates that were evaluated in an earlier round. They may stand: what they cost is paid."""
         return [
             Refusal(
@@ -212,13 +212,13 @@ class ProposerDesk:
         return harness
 
 
-def _standing(refused: Sequence[Refusal], accepted: Sequence[Named]) -> list[Refusal]:
+def _standing(refused: Sequence[Refusal], accepted: Sequence[Contender]) -> list[Refusal]:
     """The last refusal of each candidate that no later answer has replaced."""
     names = {named.name for named in accepted}
     return list({refusal.name: refusal for refusal in refused if refusal.name not in names}.values())
 
 
-def _check_place(name: str, harness: Harness, accepted: list[Named], asked: _Round) -> None:
+def _check_place(name: str, harness: Harness, accepted: list[Contender], asked: _Round) -> None:
     """A harness is in the pool once, under a name of its own, and a round has as many candidates as are due."""
     if any(harness.hash == other.harness.hash for other in (asked.initial, asked.current, *accepted)):
         raise UserError("the same as a harness of the pool")
@@ -239,7 +239,7 @@ class ChallengerDesk:
     seed: int
 
     async def drafts(
-        self, round: int, current: Named, initial: Named, *, proposals: int, archived: Collection[str] = ()
+        self, round: int, current: Contender, initial: Contender, *, proposals: int, archived: Collection[str] = ()
     ) -> list[Draft]:
         """Everything that the Challenger answered; at most as many at a time as were asked for."""
         with self.tree.read_only() as root:

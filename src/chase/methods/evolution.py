@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from chase.core.events import PoolEntry
 from chase.core.values import Json
-from chase.methods.arena import Means, Named, Variant, standing
+from chase.methods.arena import Contender, Means, Variant, standing
 from chase.methods.selection import SelectionRule, Standing, select
 from chase.protocol.archive import Archive
 
@@ -15,12 +15,12 @@ Round = dict[str, Json]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evolved:
+class EvolutionOutcome:
     """What an evolution ended with."""
 
-    final: Named
+    final: Contender
     """`H*`."""
-    harnesses: tuple[Named, ...]
+    harnesses: tuple[Contender, ...]
     """`H_0 … H_T`; the same harness may stand there more than once."""
     archive: Archive
     variants: tuple[Variant, ...]
@@ -32,9 +32,9 @@ class Evolved:
     """What a reader of the result must know of how the method ran."""
 
 
-def distinct(harnesses: Sequence[Named]) -> list[Named]:
+def distinct(harnesses: Sequence[Contender]) -> list[Contender]:
     """Each harness once, under its first name."""
-    found: dict[str, Named] = {}
+    found: dict[str, Contender] = {}
     for named in harnesses:
         found.setdefault(named.harness.hash, named)
     return list(found.values())
@@ -44,7 +44,7 @@ def distinct(harnesses: Sequence[Named]) -> list[Named]:
 class Choice:
     """A harness that was chosen, and the pool that it was chosen from."""
 
-    harness: Named
+    harness: Contender
     pool: tuple[PoolEntry, ...]
 
     def to_json(self) -> dict[str, Json]:
@@ -52,7 +52,7 @@ class Choice:
         return {"pool": pool, "selected": self.harness.name, "hash": self.harness.harness.hash}
 
 
-def choose(pool: Sequence[Named], means: Means, variants: Sequence[Variant], rule: SelectionRule) -> Choice:
+def choose(pool: Sequence[Contender], means: Means, variants: Sequence[Variant], rule: SelectionRule) -> Choice:
     """What selection takes from a pool that begins with `H_0`."""
     standings = [standing(means, named.name, pool[0].name, variants) for named in pool]
     best = select(standings, rule)

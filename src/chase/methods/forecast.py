@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chase.core.agents import Agent, Bounded, EpisodeBounds
+from chase.core.agents import Agent, EpisodeBounds, HasBounds
 from chase.core.interfaces import Benchmark
 from chase.core.values import Limits
 from chase.methods.arena import pooled
@@ -90,10 +90,10 @@ def _cells(
 
 def _operators(challenger: object) -> int:
     """Most operators in a draft."""
-    bounds = challenger.bounds if isinstance(challenger, Bounded) else None
+    bounds = challenger.bounds if isinstance(challenger, HasBounds) else None
     return MOST_OPERATORS if bounds is None or bounds.operators is None else bounds.operators
 
 
 def _episodes(agent: Agent, made: Any, count: Between) -> Episodes:
-    bounds = made.bounds if isinstance(made, Bounded) else None
+    bounds = made.bounds if isinstance(made, HasBounds) else None
     return Episodes(agent=agent, name=made.name, count=count, bounds=bounds)

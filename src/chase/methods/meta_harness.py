@@ -10,7 +10,7 @@ from chase.core.agents import Agent
 from chase.methods.bounds import Between, EvolutionBounds, ForecastRequest
 from chase.methods.contract import World
 from chase.methods.desks import MOST_CANDIDATES, Assignment
-from chase.methods.evolution import Evolved
+from chase.methods.evolution import EvolutionOutcome
 from chase.methods.options import MethodOptions
 from chase.methods.rounds import EVO, EvolutionState, conclude, propose_and_select
 from chase.methods.selection import SelectionRule
@@ -47,7 +47,7 @@ class MetaHarness:
             episodes={"proposer": Between(least=rounds, most=rounds)},
         )
 
-    async def evolve(self, world: World[MetaHarnessOptions]) -> Evolved:
+    async def evolve(self, world: World[MetaHarnessOptions]) -> EvolutionOutcome:
         rounds, rule = world.options.rounds, SelectionRule()
         state = EvolutionState.begin(world, rounds)
         for _ in range(rounds):

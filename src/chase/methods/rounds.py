@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from chase.core.events import FinalSelected, RoundStarted, Selected
-from chase.methods.arena import Named, Variant
+from chase.methods.arena import Contender, Variant
 from chase.methods.contract import World
 from chase.methods.desks import Assignment
-from chase.methods.evolution import Evolved, Round, choose, distinct
+from chase.methods.evolution import EvolutionOutcome, Round, choose, distinct
 from chase.methods.selection import SelectionRule
 from chase.protocol.archive import Archive
 
@@ -21,7 +21,7 @@ EVO = "evo"
 class EvolutionState:
     """Where an evolution stands after round `t`."""
 
-    line: list[Named]
+    line: list[Contender]
     """`H_0 … H_t`."""
     variants: list[Variant]
     """`A_t` as benchmarks, the released one first."""
@@ -45,7 +45,7 @@ class EvolutionState:
 
 async def propose_and_select(
     world: World[Any], state: EvolutionState, rule: SelectionRule, assignment: Assignment
-) -> Named:
+) -> Contender:
     """`H_t` of the round that is open: from `H_{t-1}`, `H_0` and the Proposer's candidates, evaluated on `D_evo` under
     every benchmark of the archive.
     """
@@ -67,12 +67,12 @@ async def propose_and_select(
 
 async def conclude(
     world: World[Any], state: EvolutionState, rule: SelectionRule, warnings: tuple[str, ...] = ()
-) -> Evolved:
+) -> EvolutionOutcome:
     """The final selection over `H_0 … H_T` under the whole archive."""
     pool = distinct(state.line)
     choice = choose(pool, await world.arena.means(pool, state.variants, EVO), state.variants, rule)
     world.tell(FinalSelected(pool=choice.pool, selected=choice.harness.name))
-    return Evolved(
+    return EvolutionOutcome(
         final=choice.harness,
         harnesses=tuple(state.line),
         archive=state.archive,

@@ -19,16 +19,16 @@ from chase.core.interfaces import Benchmark, Challenger, Proposer
 from chase.core.values import Json
 from chase.engine.evaluator import Evaluator
 from chase.engine.rollout import Job
-from chase.engine.runner import Pace, Progress, Runner, Scored
+from chase.engine.runner import Pace, Progress, Runner, ScoredRollout
 from chase.engine.sandbox import Sandbox, check_control
 from chase.harness.folder import render_files
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness
-from chase.methods.arena import Named, StoreArena, Variant
-from chase.methods.certification import Certified, certify
+from chase.methods.arena import Contender, StoreArena, Variant
+from chase.methods.certification import CertificationOutcome, certify
 from chase.methods.contract import Desks, Method, World
 from chase.methods.desks import ChallengerDesk, ProposerDesk
-from chase.methods.evolution import Evolved
+from chase.methods.evolution import EvolutionOutcome
 from chase.methods.journal import Journal
 from chase.models.chat import ChatModel
 from chase.protocol.archive import Archive
@@ -106,7 +106,7 @@ class TimedRunner(Runner):
 
     seconds = 0.0
 
-    async def evaluate(self, jobs: Sequence[Job]) -> list[Scored]:
+    async def evaluate(self, jobs: Sequence[Job]) -> list[ScoredRollout]:
         started = time.monotonic()
         try:
             return await super().evaluate(jobs)
@@ -138,7 +138,7 @@ class Run:
             progress=progress,
         )
 
-    async def evolve(self) -> Evolved:
+    async def evolve(self) -> EvolutionOutcome:
         """The method's own part. It ends before the certification set is opened."""
         evolved = await self.plan.method.evolve(self._world())
         self._keep(evolved)
@@ -157,7 +157,7 @@ class Run:
         trees = {agent: HistoryWriter(self._history / agent, records=agent == "proposer") for agent in plan.agents}
         readers = {role: agent for role in roles if (agent := plan.method.reader(role)) is not None}
         return World(
-            initial=Named(name="H0", harness=plan.initial, record={}),
+            initial=Contender(name="H0", harness=plan.initial, record={}),
             arena=StoreArena(evaluator, {role: trees[agent] for role, agent in readers.items()}),
             desks=self._desks(trees),
             kit=plan.kit,
@@ -195,7 +195,7 @@ class Run:
             )
         return Desks(proposer=proposer, challenger=challenger)
 
-    async def certify(self, evolved: Evolved, reason: str = "") -> Certified:
+    async def certify(self, evolved: EvolutionOutcome, reason: str = "") -> CertificationOutcome:
         """Commit what was found, open the sealed set, and measure what is left of the gain there."""
         return await certify(
             evolved,
@@ -222,7 +222,7 @@ class Run:
         if harness.control_source is not None:
             check_control(harness.control_source)
 
-    def _keep(self, evolved: Evolved) -> None:
+    def _keep(self, evolved: EvolutionOutcome) -> None:
         """The run's folder: every harness, `H*` and the archive."""
         for t, named in enumerate(evolved.harnesses):
             self._write_harness(f"harnesses/H{t}", named.harness)

@@ -13,7 +13,7 @@ Word = Literal["no gain", "inconclusive", "not supported", "partly supported", "
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tested:
+class TestedCounterfactual:
     """A transformation that was taken to confirmation."""
 
     destruction: Estimate
@@ -50,7 +50,7 @@ class Verdict:
     """Tasks that would settle an inconclusive one, if its estimates stay as they are."""
 
 
-def judge(gain: Estimate, tested: Mapping[str, Tested]) -> Verdict:
+def judge(gain: Estimate, tested: Mapping[str, TestedCounterfactual]) -> Verdict:
     """The verdict on a released gain, given every transformation that was tested. All intervals hold together."""
     against = {name: t for name, t in tested.items() if t.counts}
     gamma = max((t.destruction.value for t in against.values()), default=0.0)

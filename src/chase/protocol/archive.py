@@ -17,7 +17,7 @@ from chase.core.errors import IntegrityError, UserError
 from chase.core.interfaces import Benchmark, FirewallSubject
 from chase.core.keyed import digest
 from chase.core.values import Json
-from chase.protocol.firewall import FirewallRecord, examine
+from chase.protocol.firewall import FirewallRecord, run_checks
 from chase.protocol.proposal import Proposal, parse_for
 
 State = TypeVar("State")
@@ -169,7 +169,7 @@ def replay(archive: Archive, benchmark: Benchmark[Any]) -> list[Replay]:
             problems.append("its canonical form is another one now")
         if views_digest(proposal, benchmark.subject) != entry.views:
             problems.append("it shows something else now")
-        record = examine(proposal, benchmark.subject)
+        record = run_checks(proposal, benchmark.subject)
         if not record.valid:
             problems.append(f"it is not valid any more: {', '.join(record.failed)}")
         replays.append(Replay(name=entry.name, problems=tuple(problems)))

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from chase.core.interfaces import FirewallSubject
-from chase.core.values import Json, Presented
+from chase.core.values import Json, Presentation
 from chase.protocol.proposal import Proposal
 
 State = TypeVar("State")
@@ -45,7 +45,7 @@ class FirewallRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Examined(Generic[State]):
+class UnitComparison(Generic[State]):
     """One unit before and after, worked out as the checks ask for it: what breaks, breaks in a check."""
 
     subject: FirewallSubject[State]
@@ -64,15 +64,15 @@ class Examined(Generic[State]):
         return self.proposal.transformation.apply(self.state)
 
     @cached_property
-    def before(self) -> Presented:
+    def before(self) -> Presentation:
         return self.subject.released(self.unit)
 
     @cached_property
-    def after(self) -> Presented:
+    def after(self) -> Presentation:
         return self.subject.present(self.transformed)
 
 
-def task_and_answer(e: Examined[Any]) -> str | None:
+def task_and_answer(e: UnitComparison[Any]) -> str | None:
     """The question, requested target and ground-truth answer are unchanged, and the answer is not shown."""
     truth = e.subject.answer(e.unit)
     if e.after.question != e.before.question:
@@ -84,7 +84,7 @@ def task_and_answer(e: Examined[Any]) -> str | None:
     return None
 
 
-def available_information(e: Examined[Any]) -> str | None:
+def available_information(e: UnitComparison[Any]) -> str | None:
     """Membership and contents of the documents are the same."""
     if e.after.contents.keys() != e.before.contents.keys():
         return f"documents changed: {sorted(e.after.contents.keys() ^ e.before.contents.keys())}"
@@ -92,17 +92,17 @@ def available_information(e: Examined[Any]) -> str | None:
     return f"contents changed in {changed}" if changed else None
 
 
-def access_and_resources(e: Examined[Any]) -> str | None:
+def access_and_resources(e: UnitComparison[Any]) -> str | None:
     """The same documents and tool operations are accessible within the same limits, whatever the tools are called."""
     return _difference(e.before.access, e.after.access)
 
 
-def scoring(e: Examined[Any]) -> str | None:
+def scoring(e: UnitComparison[Any]) -> str | None:
     """The scorer and its verdicts on fixed outputs are the same."""
     return _difference(e.before.scoring, e.after.scoring)
 
 
-def declared_changes(e: Examined[Any]) -> str | None:
+def declared_changes(e: UnitComparison[Any]) -> str | None:
     """Only protocol fields that the proposal declares are modified."""
     modified = {
         field
@@ -114,7 +114,7 @@ def declared_changes(e: Examined[Any]) -> str | None:
     return f"undeclared fields changed: {undeclared}" if undeclared else None
 
 
-def task_independence(e: Examined[Any]) -> str | None:
+def task_independence(e: UnitComparison[Any]) -> str | None:
     """With another task's question, answer, labels, record values and ids the protocol changes in the same way."""
     exchanged = e.subject.exchanged(e.unit, e.other)
     theirs = _changes(e.subject, exchanged, e.proposal.transformation.apply(exchanged))
@@ -122,7 +122,7 @@ def task_independence(e: Examined[Any]) -> str | None:
     return None if same else f"the change depends on what the task is about (exchanged with {e.other})"
 
 
-def replay_and_inversion(e: Examined[Any]) -> str | None:
+def replay_and_inversion(e: UnitComparison[Any]) -> str | None:
     """A second run gives the same bytes, the records are recovered, and a stated inverse restores the state."""
     transformation = e.proposal.transformation
     again = e.subject.present(transformation.apply(e.subject.state(e.unit)))
@@ -144,7 +144,7 @@ def _changes(subject: FirewallSubject[State], before: State, after: State) -> li
     return sorted(str((fields, now.get(document))) for document, fields in subject.protocol(before).items())
 
 
-def _pieces(presented: Presented) -> list[str]:
+def _pieces(presented: Presentation) -> list[str]:
     """All pieces of content, whichever document holds them: where they are is for `available_information`."""
     return sorted(str(piece) for held in presented.contents.values() for piece in held or ["unreadable"])
 
@@ -158,7 +158,7 @@ def _difference(before: Json, after: Json) -> str | None:
     return "changed"
 
 
-CHECKS: Mapping[str, Callable[[Examined[Any]], str | None]] = {
+CHECKS: Mapping[str, Callable[[UnitComparison[Any]], str | None]] = {
     "task-and-answer": task_and_answer,
     "available-information": available_information,
     "access-and-resources": access_and_resources,
@@ -170,7 +170,7 @@ CHECKS: Mapping[str, Callable[[Examined[Any]], str | None]] = {
 """In the order of the paper's table."""
 
 
-def examine(
+def run_checks(
     proposal: Proposal[State], subject: FirewallSubject[State], tasks: Sequence[str] | None = None
 ) -> FirewallRecord:
     """Run the seven checks over the validity-check set, or over given tasks (confirmation's, before it starts).
@@ -183,7 +183,7 @@ def examine(
         units = [*((unit, unit) for unit in subject.shared), *units]
     wrong: dict[str, str] = {}
     for unit, other in units:
-        examined = Examined(proposal=proposal, subject=subject, unit=unit, other=other)
+        examined = UnitComparison(proposal=proposal, subject=subject, unit=unit, other=other)
         for name, check in CHECKS.items():
             if name not in wrong and (problem := _safely(check, examined)) is not None:
                 wrong[name] = f"{unit}: {problem}"
@@ -198,7 +198,7 @@ def examine(
     )
 
 
-def _safely(check: Callable[[Examined[Any]], str | None], examined: Examined[Any]) -> str | None:
+def _safely(check: Callable[[UnitComparison[Any]], str | None], examined: UnitComparison[Any]) -> str | None:
     """A check that cannot be carried out has failed: an operator that breaks on this task, say."""
     try:
         return check(examined)

@@ -10,8 +10,8 @@ from typing import Any
 
 from chase.core.agents import OperatorEffect
 from chase.core.interfaces import Benchmark, Observable, Transformation
-from chase.core.values import Json, Shown
-from chase.protocol.firewall import FirewallRecord, examine
+from chase.core.values import Json, Sighting
+from chase.protocol.firewall import FirewallRecord, run_checks
 from chase.protocol.proposal import Proposal, parse_for
 
 WINDOW = "window"
@@ -27,17 +27,17 @@ class ProtocolKit:
         self.benchmark = benchmark
         self.subject = benchmark.subject
         self._verdicts: dict[tuple[Any, ...], FirewallRecord] = {}
-        self._seen: dict[str, Mapping[str, Shown]] = {}
+        self._seen: dict[str, Mapping[str, Sighting]] = {}
 
     def parse(self, data: str | Mapping[str, Json]) -> Proposal[Any]:
         """A proposal from data; anything outside the allowlist is a `UserError`."""
         return parse_for(self.benchmark, data)
 
-    def examine(self, proposal: Proposal[Any], tasks: Sequence[str] | None = None) -> FirewallRecord:
+    def run_checks(self, proposal: Proposal[Any], tasks: Sequence[str] | None = None) -> FirewallRecord:
         """The seven checks over the check set or given tasks: made once for each canonical form and declared set."""
         key = proposal.transformation.hash, proposal.declared, None if tasks is None else tuple(tasks)
         if key not in self._verdicts:
-            self._verdicts[key] = examine(self.lift(proposal), self.subject, tasks)
+            self._verdicts[key] = run_checks(self.lift(proposal), self.subject, tasks)
         return self._verdicts[key]
 
     def lift(self, proposal: Proposal[Any]) -> Proposal[Any]:
@@ -75,7 +75,7 @@ class ProtocolKit:
             return True
         return tuple(self.benchmark.environment(task, transformation).tools) != tuple(self.benchmark.tools)
 
-    def _released(self, task: str) -> Mapping[str, Shown]:
+    def _released(self, task: str) -> Mapping[str, Sighting]:
         if task not in self._seen:
             shown = self.benchmark.sightings(task, self.identity)
             self._seen[task] = {document.id: document for document in shown}
@@ -94,7 +94,7 @@ class ProtocolKit:
         """The transformation that changes nothing: its counterfactual is the released benchmark."""
         return self.parse({"benchmark": self.benchmark.base, "operators": []}).transformation
 
-    def _moved(self, before: Mapping[str, Shown], after: Mapping[str, Shown]) -> float:
+    def _moved(self, before: Mapping[str, Sighting], after: Mapping[str, Sighting]) -> float:
         """How much of the content in first windows is gone from them, from 0 to 2 on the scale of the others."""
         gone = total = 0
         for document, shown in before.items():
@@ -104,7 +104,7 @@ class ProtocolKit:
         return 2 * gone / total if total else 0.0
 
 
-def _change(observable: Observable, before: Mapping[str, Shown], after: Mapping[str, Shown]) -> float:
+def _change(observable: Observable, before: Mapping[str, Sighting], after: Mapping[str, Sighting]) -> float:
     pairs = [(observable(before[document]), observable(after[document])) for document in before]
     known = [(x, y) for x, y in pairs if x is not None and y is not None]
     if not known and any(x is not None for x, _ in pairs):

@@ -16,7 +16,7 @@ from chase.protocol.operators import make_operator
 from chase.protocol.transformation import OperatorList
 
 State = TypeVar("State")
-Examined = TypeVar("Examined")
+Whole = TypeVar("Whole")
 LONGEST = 65_536
 """Characters of a proposal."""
 MOST_OPERATORS = 12
@@ -58,7 +58,7 @@ class Proposal(Generic[State]):
     description: str = ""
     claims: tuple[str, ...] = ()
 
-    def lifted(self, subject: FirewallSubject[Examined]) -> Proposal[Examined]:
+    def lifted(self, subject: FirewallSubject[Whole]) -> Proposal[Whole]:
         """The same proposal, with the same canonical form, on the states that the firewall examines."""
         seeded = list(self.transformation.pinned())
         operators = tuple(subject.lift(pinned.operator) for pinned in seeded)

@@ -21,7 +21,7 @@ Verdict = Literal["valid", "refused", "invalid", "duplicate", "inactive"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Screened:
+class Screening:
     """A draft with what the host found."""
 
     draft: Draft
@@ -64,19 +64,19 @@ def is_active(proposal: Proposal[Any], subject: FirewallSubject[Any]) -> bool:
 
 def screen_draft(
     kit: ProtocolKit, draft: Draft, *, archived: Collection[str], discovery: Sequence[str] = ()
-) -> Screened:
+) -> Screening:
     """One draft through all screens, the cheap ones first; an invalid one is never also called a duplicate."""
     try:
         proposal = kit.parse(draft.form)
     except UserError as error:
-        return Screened(draft=draft, verdict="refused", reason=str(error))
-    record = kit.examine(proposal)
+        return Screening(draft=draft, verdict="refused", reason=str(error))
+    record = kit.run_checks(proposal)
     if not record.valid:
         failed = ", ".join(record.failed)
-        return Screened(draft=draft, verdict="invalid", reason=failed, proposal=proposal, firewall=record)
+        return Screening(draft=draft, verdict="invalid", reason=failed, proposal=proposal, firewall=record)
     if excluded := exclusion(kit.lift(proposal), kit.subject, archived):
-        return Screened(draft=draft, verdict=excluded, reason=excluded, proposal=proposal, firewall=record)
-    return Screened(
+        return Screening(draft=draft, verdict=excluded, reason=excluded, proposal=proposal, firewall=record)
+    return Screening(
         draft=draft,
         verdict="valid",
         proposal=proposal,
@@ -88,9 +88,9 @@ def screen_draft(
 
 def screen_drafts(
     kit: ProtocolKit, drafts: Sequence[Draft], *, archived: Collection[str], discovery: Sequence[str]
-) -> list[Screened]:
+) -> list[Screening]:
     """All drafts. One that repeats an earlier one of the same round is a duplicate too."""
-    found: list[Screened] = []
+    found: list[Screening] = []
     seen = set(archived)
     for draft in drafts:
         screened = screen_draft(kit, draft, archived=seen, discovery=discovery)
@@ -100,10 +100,10 @@ def screen_drafts(
     return found
 
 
-def preselect(screened: Sequence[Screened], count: int = 2) -> list[Screened]:
+def shortlist(screened: Sequence[Screening], count: int = 2) -> list[Screening]:
     """At most `count` valid drafts: the best composition and the best single one, of different kinds if possible."""
     ranked = rank(screened)
-    chosen: list[Screened] = []
+    chosen: list[Screening] = []
     for is_composition in (True, False):
         fitting = [s for s in ranked if (s.operators > 1) == is_composition]
         fresh = [s for s in fitting if s.kind not in {c.kind for c in chosen}]
@@ -113,14 +113,14 @@ def preselect(screened: Sequence[Screened], count: int = 2) -> list[Screened]:
     return [*chosen, *others][:count]
 
 
-def rank(screened: Sequence[Screened]) -> list[Screened]:
+def rank(screened: Sequence[Screening]) -> list[Screening]:
     """The valid ones, best first. Ties keep the Challenger's order."""
     valid = [s for s in screened if s.verdict == "valid"]
     suspects = list(dict.fromkeys(name for s in screened for name in s.draft.suspected))
     most_change = max((sum(s.touched.values()) for s in valid), default=0.0) or 1.0
     most_relevance = max((s.relevance for s in valid), default=0) or 1
 
-    def score(s: Screened) -> float:
+    def score(s: Screening) -> float:
         # A mechanism that the Challenger names first counts most: it orders its suspicions.
         places = sorted(suspects.index(name) for name in set(s.draft.suspected) & s.kind)
         mechanisms = sum(1 / (1 + place) for place in places)

@@ -9,7 +9,7 @@ from typing import Any
 from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark, Controls, FirewallSubject, NegativeControl, Progress
 from chase.core.values import Json
-from chase.protocol.firewall import CHECKS, examine
+from chase.protocol.firewall import CHECKS, run_checks
 from chase.protocol.proposal import Proposal, parse_for
 from chase.protocol.screening import is_active
 from chase.protocol.transformation import OperatorList
@@ -38,7 +38,7 @@ def selftest(benchmark: Benchmark[Any], progress: Progress, controls: Controls |
     caught_alone: set[str] = set()
     for negative in controls.negative:
         progress(negative.name)
-        failed = examine(_proposal(benchmark, negative), subject).failed
+        failed = run_checks(_proposal(benchmark, negative), subject).failed
         if failed == (negative.check,):
             caught_alone.add(negative.check)
         passed = failed == (negative.check,) if negative.alone else negative.check in failed
@@ -63,7 +63,7 @@ def _proposal(benchmark: Benchmark[Any], control: NegativeControl) -> Proposal[A
 
 
 def _positive(name: str, proposal: Proposal[Any], subject: FirewallSubject[Any]) -> Outcome:
-    record = examine(proposal, subject)
+    record = run_checks(proposal, subject)
     active = is_active(proposal, subject)
     should_act = bool(proposal.transformation.operators)
     found = ("valid" if record.valid else f"failed {', '.join(record.failed)}") + ("" if active else ", inactive")

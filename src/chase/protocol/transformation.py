@@ -15,7 +15,7 @@ State = TypeVar("State")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pinned(Generic[State]):
+class SeededOperator(Generic[State]):
     """An operator with the seed it draws from, wherever it stands in a list."""
 
     operator: Operator[State]
@@ -36,11 +36,11 @@ class OperatorList(Generic[State]):
         """The protocol fields that the operators say they change."""
         return frozenset().union(*(operator.fields for operator in self.operators))
 
-    def pinned(self) -> Iterator[Pinned[State]]:
+    def pinned(self) -> Iterator[SeededOperator[State]]:
         """The operators with their seeds. Two equal operators in one list draw differently."""
         for place, operator in enumerate(self.operators):
             own = self.pins[place] if self.pins else key_bits("operator", self.seed, place) & 0xFFFFFFFFFFFF
-            yield Pinned(operator=operator, seed=own)
+            yield SeededOperator(operator=operator, seed=own)
 
     def canonical(self) -> Json:
         """The ordered operator–argument representation. A seed stands where an operator draws from it."""
@@ -79,7 +79,7 @@ class OperatorList(Generic[State]):
         return ", then ".join(_describe(operator) for operator in self.operators)
 
 
-def _canonical(pinned: Pinned[Any]) -> Mapping[str, Json]:
+def _canonical(pinned: SeededOperator[Any]) -> Mapping[str, Json]:
     operator = pinned.operator
     form = {"name": operator.name, "version": operator.version, "arguments": dict(operator.arguments)}
     return {**form, "seed": pinned.seed} if operator.seeded else form

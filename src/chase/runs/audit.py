@@ -13,15 +13,14 @@ from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark
 from chase.core.values import Json
 from chase.harness.spec import Harness
-from chase.methods.audit import AuditPlan, audit_harness
-from chase.methods.audit import AuditSettings as SearchSettings
+from chase.methods.audit import AuditPlan, SearchSettings, audit_harness
 from chase.methods.forecast import forecast_audit
 from chase.models.config import LOCAL
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.screening import screen_draft
 from chase.runs.accounting import episodes_of, tokens_of
 from chase.runs.agents import make_challenger
-from chase.runs.config import Said
+from chase.runs.config import RawSettings
 from chase.runs.finding import Which
 from chase.runs.life import Life, OpenRun
 from chase.runs.listening import Listener
@@ -91,7 +90,7 @@ class Audit:
         }
 
 
-def audit(said: Said[AuditSettings], listener: Listener) -> AuditResult:
+def audit(said: RawSettings[AuditSettings], listener: Listener) -> AuditResult:
     """Audit what was asked for. The same again goes on where it stopped, and pays for nothing twice."""
     life = Life(which=Which(command=COMMAND), workspace=locate(said.settings().workspace), listener=listener)
     opener = Opener(listener)
@@ -100,13 +99,13 @@ def audit(said: Said[AuditSettings], listener: Listener) -> AuditResult:
     return AuditResult(payload=lived.payload, folder=lived.folder.path, benchmark=work.benchmark)
 
 
-def forecast(said: Said[AuditSettings], listener: Listener) -> ForecastResult:
+def forecast(said: RawSettings[AuditSettings], listener: Listener) -> ForecastResult:
     """What the audit can take at most. Runs nothing and writes nothing."""
     work = prepare(said, Opener(listener), listener)
     return priced(forecast_audit(work.plan), COMMAND, None, work.benchmark, work.models, work.settings)
 
 
-def prepare(said: Said[AuditSettings], opener: Opener, listener: Listener) -> Audit:
+def prepare(said: RawSettings[AuditSettings], opener: Opener, listener: Listener) -> Audit:
     """The audit that was described, everything checked before anything runs."""
     settings = said.settings()
     if settings.use_cert is not None and not settings.use_cert.strip():

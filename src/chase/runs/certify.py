@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from chase.core.errors import UserError
-from chase.runs.config import Said, said
+from chase.runs.config import RawSettings, raw_settings
 from chase.runs.evolve import COMMAND, prepare, with_settings_of
 from chase.runs.finding import Which, find_run
 from chase.runs.folder import RunFolder
@@ -23,7 +23,7 @@ from chase.store.workspace import Workspace
 SHOWN = ("run", "config", "final", "certification", "warnings")
 
 
-def certify(run: str, asked: Said[CertifySettings], listener: Listener) -> CertifyResult:
+def certify(run: str, asked: RawSettings[CertifySettings], listener: Listener) -> CertifyResult:
     """The certification of a finished run: its id, the beginning of it, or `latest`."""
     settings = asked.settings()
     workspace = locate(settings.workspace)
@@ -46,7 +46,7 @@ def _certified(
     """The result with a certification that is made now, under the run's caps where no others are given."""
     caps = {"budget_usd": settings.budget_usd, "budget_tokens": settings.budget_tokens}
     opener = Opener(listener)
-    prepared = prepare(with_settings_of(said(EvolveSettings, caps), folder), opener, listener)
+    prepared = prepare(with_settings_of(raw_settings(EvolveSettings, caps), folder), opener, listener)
     work = replace(prepared, certify=True, reason=settings.reopen or "", earlier=earlier)
     which = Which(command=COMMAND, certified=folder.run)
     life = Life(which=which, workspace=workspace, listener=listener, earlier=earlier)

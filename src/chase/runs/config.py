@@ -23,7 +23,7 @@ S = TypeVar("S", bound=Settings)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said(Generic[S]):
+class RawSettings(Generic[S]):
     """What a user said, not yet checked but for its keys."""
 
     model: type[S]
@@ -41,7 +41,7 @@ class Said(Generic[S]):
             merged[name] = _merged(self.model.kind(name), name, value, merged[name]) if name in merged else value
         return checked(self.model, merged)
 
-    def above(self, kept: Mapping[str, Any]) -> Said[S]:
+    def above(self, kept: Mapping[str, Any]) -> RawSettings[S]:
         """The same, with a config's values that count where nothing was said."""
         tables = {**kept.get(MODELS, {}), **self.models}
         return replace(self, file={**_without_models(kept), **self.file}, models=tables)
@@ -52,7 +52,7 @@ class Said(Generic[S]):
         return bool(self.models or (self.given.keys() | self.file.keys()) & self.model.names("identity"))
 
 
-def said(model: type[S], given: Mapping[str, Any]) -> Said[S]:
+def raw_settings(model: type[S], given: Mapping[str, Any]) -> RawSettings[S]:
     """What was given, with the config file that it names. An unknown name is refused with the nearest match."""
     for name in given:
         choose("setting", name, model.about())
@@ -62,7 +62,7 @@ def said(model: type[S], given: Mapping[str, Any]) -> Said[S]:
         raise UserError(f"config={config} must be a text: a path.")
     file = {} if config is None else load_config(Path(config), model.file_keys())
     known = {name: value for name, value in file.items() if name in model.model_fields}
-    return Said(model=model, given=found, file=known, models=file.get(MODELS, {}))
+    return RawSettings(model=model, given=found, file=known, models=file.get(MODELS, {}))
 
 
 def checked(model: type[S], values: Mapping[str, Any]) -> S:

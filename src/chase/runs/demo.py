@@ -16,7 +16,7 @@ from typing import Any
 from chase.agents.history import History
 from chase.protocol.kit import ProtocolKit
 from chase.runs import audit, evolve
-from chase.runs.config import said
+from chase.runs.config import raw_settings
 from chase.runs.finding import Which
 from chase.runs.life import Life
 from chase.runs.listening import Silent
@@ -94,7 +94,7 @@ def evolve_case(case: Case) -> list[dict[str, Any]]:
 
 def _evolved(case: Case, method: str) -> dict[str, Any]:
     opener = _opener(case["benchmark"])
-    asked = said(
+    asked = raw_settings(
         EvolveSettings,
         {
             "benchmark": case["benchmark"],
@@ -135,7 +135,7 @@ def _planted_cues(benchmark: Any, kit: ProtocolKit) -> set[str]:
 
 def audit_case(case: Case) -> Mapping[str, Any]:
     """The audit of one harness on the enlarged benchmark, each rollout once."""
-    asked = said(
+    asked = raw_settings(
         AuditSettings,
         {
             "benchmark": case["benchmark"],

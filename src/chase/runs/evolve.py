@@ -15,14 +15,14 @@ from chase.core.values import Json
 from chase.harness.diff import diff_harnesses
 from chase.harness.spec import Harness
 from chase.methods.contract import Method
-from chase.methods.evolution import Evolved
+from chase.methods.evolution import EvolutionOutcome
 from chase.methods.forecast import forecast_evolution
 from chase.methods.options import settle_options
 from chase.methods.registry import find_method
 from chase.methods.run import Plan, Run
 from chase.runs.accounting import counts_of, served_models
 from chase.runs.agents import make_challenger, make_proposer
-from chase.runs.config import Said
+from chase.runs.config import RawSettings
 from chase.runs.finding import Which, find_unfinished
 from chase.runs.folder import RunFolder
 from chase.runs.kinds import Options
@@ -122,7 +122,7 @@ class Evolution:
         }
 
 
-def evolve(said: Said[EvolveSettings], listener: Listener) -> EvolveResult:
+def evolve(said: RawSettings[EvolveSettings], listener: Listener) -> EvolveResult:
     """Start the run that was described, or go on with one. Going on pays for nothing and asks nothing twice."""
     workspace = locate(said.given.get("workspace"))
     if (named := named_run(said, workspace)) is not None:
@@ -138,7 +138,7 @@ def evolve(said: Said[EvolveSettings], listener: Listener) -> EvolveResult:
     return EvolveResult(payload=lived.payload, folder=lived.folder.path)
 
 
-def forecast(said: Said[EvolveSettings], listener: Listener) -> ForecastResult:
+def forecast(said: RawSettings[EvolveSettings], listener: Listener) -> ForecastResult:
     """What the run can take at most. Runs nothing and writes nothing."""
     workspace = locate(said.given.get("workspace"))
     if (named := named_run(said, workspace)) is not None:
@@ -149,7 +149,7 @@ def forecast(said: Said[EvolveSettings], listener: Listener) -> ForecastResult:
     return priced(found, COMMAND, plan.method.name, work.benchmark, work.models, work.settings)
 
 
-def _begun(said: Said[EvolveSettings], workspace: Workspace, listener: Listener) -> tuple[Life, Evolution]:
+def _begun(said: RawSettings[EvolveSettings], workspace: Workspace, listener: Listener) -> tuple[Life, Evolution]:
     resume = said.settings().resume
     life = Life(
         which=Which(command=COMMAND, anew=resume is None, resume=resume), workspace=workspace, listener=listener
@@ -158,7 +158,7 @@ def _begun(said: Said[EvolveSettings], workspace: Workspace, listener: Listener)
     return life, life.prepared(said, lambda said: prepare(said, opener, listener))
 
 
-def named_run(said: Said[EvolveSettings], workspace: Workspace) -> StoredRun | None:
+def named_run(said: RawSettings[EvolveSettings], workspace: Workspace) -> StoredRun | None:
     """The run that is named where nothing else describes one."""
     reference = said.given.get("resume")
     if reference is None or said.describes:
@@ -167,13 +167,13 @@ def named_run(said: Said[EvolveSettings], workspace: Workspace) -> StoredRun | N
         return find_unfinished(store, COMMAND, str(reference))
 
 
-def with_settings_of(said: Said[EvolveSettings], folder: RunFolder) -> Said[EvolveSettings]:
+def with_settings_of(said: RawSettings[EvolveSettings], folder: RunFolder) -> RawSettings[EvolveSettings]:
     """What was said, with a run's resolved settings below it and the initial harness that its folder keeps."""
     stored = {**folder.read_settings(), "harness": str(folder.harness(INITIAL))}
     return replace(said, given={**said.given, "resume": folder.run}).above(stored)
 
 
-def prepare(said: Said[EvolveSettings], opener: Opener, listener: Listener) -> Evolution:
+def prepare(said: RawSettings[EvolveSettings], opener: Opener, listener: Listener) -> Evolution:
     """The run that was described; a contradiction is refused before anything runs."""
     settings = said.settings()
     method = find_method(settings.method)
@@ -229,7 +229,7 @@ def method_options(method: Method, settings: EvolveSettings, benchmark: Benchmar
     return settle_options(method.name, method.Options, given, benchmark.defaults)
 
 
-def _found(plan: Plan, evolved: Evolved) -> dict[str, Json]:
+def _found(plan: Plan, evolved: EvolutionOutcome) -> dict[str, Json]:
     final = evolved.final
     return {
         "final": {

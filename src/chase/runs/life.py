@@ -17,7 +17,7 @@ from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
 from chase.models.chat import ChatModel
 from chase.models.config import embedded_note
-from chase.runs.config import S, Said
+from chase.runs.config import RawSettings, S
 from chase.runs.finding import Which, free_id, run_id
 from chase.runs.folder import RunFolder
 from chase.runs.listening import Listener, RunBegun, RunEnded
@@ -83,12 +83,12 @@ class Work(Protocol):
 
 
 W = TypeVar("W", bound=Work)
-Prepare = Callable[[Said[S]], W]
+Prepare = Callable[[RawSettings[S]], W]
 """From what was said to what is to be done. Called twice where a run goes on: the second time with what it kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lived:
+class FinishedRun:
     """A run that is over."""
 
     payload: Mapping[str, Json]
@@ -105,7 +105,7 @@ class Life:
     earlier: Mapping[str, Any] = field(default_factory=dict)
     """The result of a finished run that is certified now."""
 
-    def prepared(self, said: Said[S], prepare: Prepare[S, W]) -> W:
+    def prepared(self, said: RawSettings[S], prepare: Prepare[S, W]) -> W:
         """The work, at the pace and under the caps that its run had where nothing is said of them now."""
         work = prepare(said)
         identity = work.identity(work.models.get(work.model).fingerprint)
@@ -114,7 +114,7 @@ class Life:
         unsaid = {name: value for name, value in kept.items() if name not in said.given and name not in said.file}
         return prepare(said.above(unsaid)) if unsaid else work
 
-    async def live(self, work: Work) -> Lived:
+    async def live(self, work: Work) -> FinishedRun:
         """Carry the work out under a run of its own. An outage and a spent budget leave it paused."""
         started = time.monotonic()
         # The model first: without its key no run is begun and no seal is opened.
@@ -125,7 +125,7 @@ class Life:
                 stored = self.which.stored(store, identity)
                 if stored is not None and stored.status == "finished" and self.which.resume is not None:
                     folder = RunFolder(self.workspace, stored.id)
-                    return Lived(payload=folder.read_result(), folder=folder)
+                    return FinishedRun(payload=folder.read_result(), folder=folder)
                 run = self._begin(store, stored, identity)
                 count_paid(work.models.meter, store, run)
                 found = await self._carry_out(work, store, run, identity, model)
@@ -134,7 +134,7 @@ class Life:
                 folder = RunFolder(self.workspace, run)
                 folder.write_result(work.schema, payload)
                 store.set_run_status(run, "finished")
-        return Lived(payload=payload, folder=folder)
+        return FinishedRun(payload=payload, folder=folder)
 
     def _begin(self, store: Store, stored: Run | None, identity: Mapping[str, Json]) -> str:
         if stored is None:

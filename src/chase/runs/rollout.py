@@ -11,9 +11,9 @@ from chase.core.errors import UserError, choose
 from chase.core.interfaces import Benchmark, Transformation
 from chase.core.values import Json, Usage
 from chase.engine.evaluator import Evaluator, Opening, unseal
-from chase.engine.runner import Pace, Runner, Scored
+from chase.engine.runner import Pace, Runner, ScoredRollout
 from chase.harness.spec import Harness
-from chase.runs.config import Said
+from chase.runs.config import RawSettings
 from chase.runs.finding import Which
 from chase.runs.life import Life, OpenRun, note_models
 from chase.runs.listening import Listener
@@ -100,7 +100,7 @@ class Evaluation:
         return unseal(run.store, run.id, {"harness": self.harness.hash}, self.settings.unseal or "")
 
 
-def rollout(said: Said[RolloutSettings], listener: Listener) -> RolloutResult:
+def rollout(said: RawSettings[RolloutSettings], listener: Listener) -> RolloutResult:
     """Evaluate what was asked for. The same again goes on where it stopped, and pays for nothing twice."""
     life = Life(which=Which(command=COMMAND), workspace=locate(said.settings().workspace), listener=listener)
     opener = Opener(listener)
@@ -109,7 +109,7 @@ def rollout(said: Said[RolloutSettings], listener: Listener) -> RolloutResult:
     return RolloutResult(payload=lived.payload, folder=lived.folder.path)
 
 
-def prepare(said: Said[RolloutSettings], opener: Opener, listener: Listener) -> Evaluation:
+def prepare(said: RawSettings[RolloutSettings], opener: Opener, listener: Listener) -> Evaluation:
     """The evaluation that was described, everything checked before anything runs."""
     settings = said.settings()
     name = str(settings.model)
@@ -142,7 +142,7 @@ def _tasks(benchmark: Benchmark[Any], split: str, excluded: Sequence[str]) -> tu
     return tasks
 
 
-def _summed_up(found: Mapping[str, Sequence[Scored]], run: OpenRun) -> dict[str, Json]:
+def _summed_up(found: Mapping[str, Sequence[ScoredRollout]], run: OpenRun) -> dict[str, Json]:
     every = [result for results in found.values() for result in results]
     per_task = within_task_means({task: [r.outcome.score or 0.0 for r in rs] for task, rs in found.items()})
     served = sorted({name for result in every for name in result.served_models})

@@ -18,11 +18,11 @@ from chase.core.errors import IntegrityError
 from chase.core.events import Event
 from chase.core.interfaces import Benchmark, Challenger, Proposer
 from chase.core.values import Json, Usage
-from chase.engine.runner import Scored, Silence
+from chase.engine.runner import ScoredRollout, Silence
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness
 from chase.methods.contract import Method, World
-from chase.methods.evolution import Evolved
+from chase.methods.evolution import EvolutionOutcome
 from chase.methods.run import Plan, Run
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
@@ -84,7 +84,7 @@ class DyingProgress(Silence):
     def __init__(self, after: int | None) -> None:
         self.left = after
 
-    def finished(self, scored: Scored) -> None:
+    def finished(self, scored: ScoredRollout) -> None:
         if self.left is not None:
             self.left -= 1
             if not self.left:
@@ -101,7 +101,7 @@ class WatchedMethod:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.real, name)
 
-    async def evolve(self, world: World[Any]) -> Evolved:
+    async def evolve(self, world: World[Any]) -> EvolutionOutcome:
         self.world = world
         return await self.real.evolve(world)
 
@@ -110,7 +110,7 @@ class WatchedMethod:
 class RunOutcome:
     """A run that ended."""
 
-    evolved: Evolved
+    evolved: EvolutionOutcome
     used: Sequence[UsedRollout]
     spends: Sequence[Spend]
     episodes: Sequence[EpisodeCount]

@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.core.values import Shown
+from chase.core.values import Sighting
 
 BROAD = "zzzz"
 """A query that no record matches."""
 
 
-def sights(benchmark: SynLedger, task: str, variant: str) -> Mapping[str, Sequence[Shown]]:
+def sights(benchmark: SynLedger, task: str, variant: str) -> Mapping[str, Sequence[Sighting]]:
     """Each document's windows, with its places in the listing and in a broad search."""
     transformation = benchmark.variant(variant)
     listing = benchmark.environment(task, transformation).call("list_files", {}).items
     hits = benchmark.environment(task, transformation).call("search", {"query": BROAD, "limit": 12}).items
     places = {item.shown.id: item.shown for item in hits}
-    seen: dict[str, Sequence[Shown]] = {}
+    seen: dict[str, Sequence[Sighting]] = {}
     for chunk in range(0, len(listing), 3):
         environment = benchmark.environment(task, transformation)  # six calls open three files
         for item in listing[chunk : chunk + 3]:

@@ -14,7 +14,7 @@ from chase.benchmarks.syn_ledger.contents import FAMILIES, Document, Task
 from chase.benchmarks.syn_ledger.generator import GeneratedTask
 from chase.benchmarks.syn_ledger.validation.neutrality import first_sight
 from chase.core.interfaces import HasTaskLabels
-from chase.core.values import Shown
+from chase.core.values import Sighting
 from chase.engine.prompting import fits
 from chase.harness.folder import initial_harness
 from chase.harness.limits import check_for_benchmark
@@ -41,7 +41,7 @@ class LedgerConformance(BenchmarkConformance):
             ("calculator", {"expression": "2+3"}),
         )
 
-    def sights(self, benchmark: Any, task: str, variant: str) -> Mapping[str, Sequence[Shown]]:
+    def sights(self, benchmark: Any, task: str, variant: str) -> Mapping[str, Sequence[Sighting]]:
         return sights(benchmark, task, variant)
 
     def test_no_host_side_value_is_reachable_from_an_environment(self, benchmark: SynLedger) -> None:

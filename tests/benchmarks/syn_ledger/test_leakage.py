@@ -31,7 +31,7 @@ from chase.benchmarks.syn_ledger.features import FEATURES
 from chase.benchmarks.syn_ledger.manifest import DocumentProtocol
 from chase.benchmarks.syn_ledger.rendering import RenderedFile
 from chase.benchmarks.syn_ledger.validation.neutrality import first_sight
-from chase.core.values import Shown
+from chase.core.values import Sighting
 from tests.benchmarks.syn_ledger import faults
 
 Matrix = NDArray[np.float64]
@@ -57,7 +57,7 @@ class Table:
 # What is looked at
 
 
-def facts(benchmark: SynLedger, protocol: DocumentProtocol, file: RenderedFile, shown: Shown) -> dict[str, float]:
+def facts(benchmark: SynLedger, protocol: DocumentProtocol, file: RenderedFile, shown: Sighting) -> dict[str, float]:
     """Every observable and raw fact of one document, as numbers."""
     row: dict[str, float] = {}
     for observable in benchmark.observables:

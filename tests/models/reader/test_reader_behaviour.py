@@ -26,7 +26,7 @@ from chase.benchmarks.syn_ledger.manifest import EXTENSIONS
 from chase.benchmarks.syn_ledger.rendering import WINDOW, render
 from chase.core.errors import UserError
 from chase.core.observables import OBSERVABLES
-from chase.core.values import Shown
+from chase.core.values import Sighting
 from chase.harness.spec import Activation, Guidance, Harness
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
@@ -101,7 +101,7 @@ ONE_APART = {
 @pytest.mark.parametrize("name", ONE_APART)
 def test_its_taste_weighs_every_observable_alike(name: str) -> None:
     first, second = ONE_APART[name]
-    shown = [Shown(**{"id": "bb", "path": "a.md", **first}), Shown(**{"id": "bab", "path": "a.md", **second})]
+    shown = [Sighting(**{"id": "bb", "path": "a.md", **first}), Sighting(**{"id": "bab", "path": "a.md", **second})]
     assert [key for key, value in OBSERVABLES.items() if value(shown[0]) != value(shown[1])] == [name]
     assert _untidiness(tuple(shown), (), 1.0) == {"bb": 0.0, "bab": 1.0}
 
@@ -323,7 +323,7 @@ def test_reading_on_in_some_files_replaces_the_habit(ledger: SynLedger, tasks: l
     count = 0
     for deed in read(ledger, tasks, harness, variant="neutral", read_on=1.0):
         files = ledger.view(deed.task, ledger.variant("neutral")).files
-        ranks = _ranks(("name-length", side), [Shown(id=file.id, path=file.path) for file in files])  # type: ignore[arg-type]
+        ranks = _ranks(("name-length", side), [Sighting(id=file.id, path=file.path) for file in files])  # type: ignore[arg-type]
         assert all(ranks[document] < 0.5 for document in deed.reread)
         count += len(deed.reread)
     assert count > 0
@@ -339,7 +339,7 @@ def test_a_preference_decides_what_is_opened_first(ledger: SynLedger, tasks: lis
         nothing_else = {"overlook": 1.0, "lenience": 0.0, "taste_noise": 0.0, "read_on": 0.0}
         for deed in read(ledger, tasks, harness, directive_weight=1000.0, **nothing_else):
             paths = {file.id: file.path for file in ledger.view(deed.task, ledger.variant("released")).files}
-            lengths.append([length(Shown(id=each, path=paths[each])) or 0.0 for each in deed.opened])
+            lengths.append([length(Sighting(id=each, path=paths[each])) or 0.0 for each in deed.opened])
             assert lengths[-1] == sorted(lengths[-1], reverse=side == "high")
         return [each[0] for each in lengths]
 

@@ -37,7 +37,7 @@ from chase.core.errors import UserError, choose
 from chase.core.interfaces import Controls, Environment, Progress, Transformation
 from chase.core.keyed import canonical_json, sorted_by_key
 from chase.core.observables import OBSERVABLES, ObservableFunction
-from chase.core.values import CheckResult, Defaults, FileView, Limits, Shown, ToolSpec, View
+from chase.core.values import CheckResult, Defaults, FileView, Limits, Sighting, ToolSpec, View
 from chase.protocol.operators import OperatorKind
 from chase.protocol.transformation import OperatorList
 
@@ -281,13 +281,13 @@ class SynLedger:
         evo = frozenset(d.id for task in self.tasks("evo") for d in self.task(task).documents)
         return ledger_controls(evo)
 
-    def pieces(self, shown: Shown) -> Sequence[str]:
+    def pieces(self, shown: Sighting) -> Sequence[str]:
         return re.findall(r"\b\d+\b", shown.text or "")
 
-    def sightings(self, task: str, transformation: Transformation[Manifest]) -> list[Shown]:
+    def sightings(self, task: str, transformation: Transformation[Manifest]) -> list[Sighting]:
         files = self._searchable(task, transformation)
         return [
-            Shown(
+            Sighting(
                 id=f.file.id,
                 path=f.file.path,
                 listing=f.listing,

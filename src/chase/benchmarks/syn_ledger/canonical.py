@@ -18,7 +18,7 @@ from chase.benchmarks.syn_ledger.tools import VERSION as TOOLS_VERSION
 from chase.benchmarks.syn_ledger.world import World
 from chase.core.interfaces import Operator
 from chase.core.keyed import digest, key_bits, opaque_id, sorted_by_key
-from chase.core.values import Json, Presented
+from chase.core.values import Json, Presentation
 from chase.protocol.lifting import LiftedOperator
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class LedgerSubject:
 
     def __init__(self, benchmark: SynLedger) -> None:
         self._benchmark = benchmark
-        self._released: dict[str, Presented] = {}
+        self._released: dict[str, Presentation] = {}
         tasks = [*benchmark.tasks("evo"), *benchmark.tasks("disc")]
         self.check_tasks: Sequence[str] = sorted_by_key(tasks, "firewall", benchmark.content_hash)
 
@@ -39,7 +39,7 @@ class LedgerSubject:
     def answer(self, task: str) -> Json:
         return self._benchmark.task(task).answer
 
-    def newly_shown(self, task: str, before: Presented, after: Presented) -> bool:
+    def newly_shown(self, task: str, before: Presentation, after: Presentation) -> bool:
         """Whether the answer is a new integer token."""
         return self.answer(task) in after.tokens - before.tokens
 
@@ -71,18 +71,18 @@ class LedgerSubject:
     def protocol(self, state: World) -> Mapping[str, Mapping[str, Json]]:
         return {protocol.id: _fields(protocol) for protocol in state.manifest}
 
-    def released(self, task: str) -> Presented:
+    def released(self, task: str) -> Presentation:
         if task not in self._released:
             self._released[task] = self.present(self.state(task))
         return self._released[task]
 
-    def present(self, state: World) -> Presented:
+    def present(self, state: World) -> Presentation:
         files = state.files()
         contents = {
             document.id: _records(file, document, protocol)
             for file, document, protocol in zip(files, state.documents, state.manifest, strict=True)
         }
-        return Presented(
+        return Presentation(
             question=state.question,
             answer=_answer(state.question, contents),
             contents=contents,

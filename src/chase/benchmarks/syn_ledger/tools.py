@@ -19,7 +19,7 @@ from chase.core.values import (
     OpenTool,
     ResultItem,
     SearchTool,
-    Shown,
+    Sighting,
     ToolInterface,
     ToolResult,
     ToolSpec,
@@ -175,7 +175,7 @@ class LedgerEnvironment:
         files = sorted(self._files, key=lambda f: f.listing)
         items = [
             ResultItem(
-                shown=Shown(id=f.file.id, path=f.file.path, listing=place, listing_of=len(files)),
+                shown=Sighting(id=f.file.id, path=f.file.path, listing=place, listing_of=len(files)),
                 line=f"{f.file.path} [{f.file.id}]",
             )
             for place, f in enumerate(files)
@@ -195,7 +195,7 @@ class LedgerEnvironment:
         hits = [*full, *broad][:limit]
         items = [
             ResultItem(
-                shown=Shown(id=f.file.id, path=f.file.path, hit=place, hit_of=len(hits)),
+                shown=Sighting(id=f.file.id, path=f.file.path, hit=place, hit_of=len(hits)),
                 line=f"{f.file.path} [{f.file.id}]\n    first record: {f.file.preview}",
             )
             for place, f in enumerate(hits)
@@ -213,7 +213,7 @@ class LedgerEnvironment:
             return self.refusal(f"open_file: {found.path} has no more records.")
         self._windows_read[found.id] += 1
         first = window * WINDOW + 1
-        shown = Shown(id=found.id, path=found.path, window=window, text=found.windows[window])
+        shown = Sighting(id=found.id, path=found.path, window=window, text=found.windows[window])
         head = f"{found.path} [{found.id}], records {first}-{first + WINDOW - 1} of {WINDOW * len(found.windows)}:"
         item = ResultItem(shown=shown, line=found.windows[window])
         more = {"file": wanted} if window + 1 < len(found.windows) else None

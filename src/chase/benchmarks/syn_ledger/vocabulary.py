@@ -74,4 +74,4 @@ SECTION_LABELS = ("Entries", "Records", "Amounts")
 PREPARERS = tuple("Abara Blume Castel Doran Eskola Farrow Grieve Hollis Imrie Jansen Keller Lindqvist".split())
 OFFICES = tuple("Eastgate Fairview Hillside Kingsway Lakeside Milltown Northend Parkview".split())
 METADATA_KEYS = ("Prepared by", "Held at", "Box", "Desk")
-"""Shown above the records, in an order of the document's own."""
+"""Stand above the records, in an order of the document's own."""

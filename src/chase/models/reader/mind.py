@@ -10,7 +10,7 @@ from statistics import NormalDist
 
 from chase.core.keyed import uniform
 from chase.core.observables import OBSERVABLES
-from chase.core.values import Shown
+from chase.core.values import Sighting
 from chase.models.reader.directives import Directives, Lean
 from chase.models.reader.question import Understood, Wanted
 from chase.models.reader.reading import Record, Result, Window, read_preview
@@ -64,8 +64,8 @@ class Sight:
     def preview_records(self) -> tuple[Record, ...]:
         return (read_preview(self.preview),) if self.preview else ()
 
-    def shown(self) -> Shown:
-        return Shown(id=self.id, path=self.path, listing=self.listing, hit=self.hit, text=self.preview)
+    def shown(self) -> Sighting:
+        return Sighting(id=self.id, path=self.path, listing=self.listing, hit=self.hit, text=self.preview)
 
 
 @dataclass(slots=True)
@@ -254,7 +254,7 @@ class Mind:
 
 
 @lru_cache(maxsize=16384)
-def _untidiness(documents: tuple[Shown, ...], prefer: tuple[Lean, ...], weight: float) -> Mapping[str, float]:
+def _untidiness(documents: tuple[Sighting, ...], prefer: tuple[Lean, ...], weight: float) -> Mapping[str, float]:
     """Each document's mean rank over all observables alike, in which low is tidy; stated preferences weigh more."""
     leans: list[tuple[Lean, float]] = [((name, "low"), 1.0) for name in OBSERVABLES]
     leans += [(lean, weight) for lean in prefer]
@@ -269,7 +269,7 @@ def _untidiness(documents: tuple[Shown, ...], prefer: tuple[Lean, ...], weight: 
     return {document: rank / (weights or 1.0) for document, rank in total.items()}
 
 
-def _ranks(lean: Lean, documents: Sequence[Shown]) -> dict[str, float]:
+def _ranks(lean: Lean, documents: Sequence[Sighting]) -> dict[str, float]:
     """Each document's rank on an observable, 0 preferred to 1; what cannot be seen is the middle."""
     name, side = lean
     values = {shown.id: OBSERVABLES[name](shown) for shown in documents}

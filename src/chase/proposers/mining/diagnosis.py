@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from chase.agents.reading import Reading, ranks
 from chase.core.interfaces import Observable
-from chase.core.values import Shown
+from chase.core.values import Sighting
 from chase.stats.estimates import z_score
 
 
@@ -66,7 +66,7 @@ def _lead(observable: Observable, readings: Sequence[Reading]) -> float:
     return z_score(differences)
 
 
-def _bounds(documents: Sequence[Shown], observables: Mapping[str, Observable]) -> dict[str, tuple[float, float]]:
+def _bounds(documents: Sequence[Sighting], observables: Mapping[str, Observable]) -> dict[str, tuple[float, float]]:
     bounds = {}
     for name, observable in observables.items():
         values = sorted(value for shown in documents if (value := observable(shown)) is not None)

@@ -15,7 +15,7 @@ from chase.core.errors import SetupError, UserError, choose
 from chase.core.interfaces import Controls, Environment, Progress, Transformation
 from chase.core.keyed import digest, key_bits, opaque_id, sorted_by_key
 from chase.core.observables import ObservableFunction
-from chase.core.values import CheckResult, FileView, Shown, ToolSpec, View
+from chase.core.values import CheckResult, FileView, Sighting, ToolSpec, View
 from chase.protocol.operators import OperatorKind
 from chase.protocol.transformation import OperatorList
 from chase.testing.almanac import generator, rendering, scoring, tools
@@ -149,7 +149,7 @@ class Almanac:
             del self._libraries[next(iter(self._libraries))]
         return library
 
-    def sightings(self, task: str, transformation: Transformation[Protocol]) -> list[Shown]:
+    def sightings(self, task: str, transformation: Transformation[Protocol]) -> list[Sighting]:
         """Every report as a broad search shows it, with its first lines."""
         environment = self.environment(task, transformation)
         protocol = transformation.apply(self.released)
@@ -159,7 +159,7 @@ class Almanac:
         hits = {item.shown.id: item.shown for item in environment.call(search.tool if search else "", arguments).items}
         return [_opened(hits[id_], document) for id_, document in documents.items()]
 
-    def pieces(self, shown: Shown) -> Sequence[str]:
+    def pieces(self, shown: Sighting) -> Sequence[str]:
         """Figures, with the unit that is stated in the same window: a figure without its unit says less."""
         return re.findall(r"\d+\.\d|Figures in [a-z ]+", shown.text or "")
 
@@ -203,7 +203,7 @@ def _shelve(name: str, text: str) -> tuple[Document, DocumentProtocol]:
     return parsed.document, protocol
 
 
-def _opened(hit: Shown, document: RenderedDocument) -> Shown:
+def _opened(hit: Sighting, document: RenderedDocument) -> Sighting:
     return replace(hit, window=0, text=document.between(1, LINES))
 
 

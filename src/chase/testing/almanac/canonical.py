@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from chase.core.interfaces import Operator
 from chase.core.keyed import digest, key_bits, opaque_id, sorted_by_key
-from chase.core.values import INTERFACE, Json, Presented
+from chase.core.values import INTERFACE, Json, Presentation
 from chase.protocol.lifting import LiftedOperator
 from chase.testing.almanac import scoring
 from chase.testing.almanac.contents import Document
@@ -53,14 +53,14 @@ class AlmanacSubject:
 
     def __init__(self, benchmark: Almanac) -> None:
         self._benchmark = benchmark
-        self._released: dict[str, Presented] = {}
+        self._released: dict[str, Presentation] = {}
         tasks = [*benchmark.tasks("evo"), *benchmark.tasks("disc")]
         self.check_tasks: Sequence[str] = sorted_by_key(tasks, "firewall", benchmark.content_hash)
 
     def answer(self, unit: str) -> str | None:
         return None if unit == CORPUS else self._benchmark.task(unit).answer
 
-    def newly_shown(self, unit: str, before: Presented, after: Presented) -> bool:
+    def newly_shown(self, unit: str, before: Presentation, after: Presentation) -> bool:
         """Whether a name, a title or a word of the interface states an answer that none stated before."""
         new = after.tokens - before.tokens
         tasks = self.check_tasks if unit == CORPUS else (unit,)
@@ -98,12 +98,12 @@ class AlmanacSubject:
         fields = sorted(str(held.fields()) for held in state.protocol.documents)
         return {**shown, CORPUS: {"documents": digest(fields)}}
 
-    def released(self, unit: str) -> Presented:
+    def released(self, unit: str) -> Presentation:
         if unit not in self._released:
             self._released[unit] = self.present(self.state(unit))
         return self._released[unit]
 
-    def present(self, state: World) -> Presented:
+    def present(self, state: World) -> Presentation:
         names = state.protocol.interface
         tools = show_tools(state.operations, names)
         seen = [asdict(tool) for tool in tools], asdict(show_layout(names)), names.fields()
@@ -118,7 +118,7 @@ class AlmanacSubject:
         if state.question is not None:
             question = read_question(state.question)
             readable = [document for document in held.values() if document is not None]
-            return Presented(
+            return Presentation(
                 question=state.question,
                 answer=None if question is None else solve(question, readable),
                 contents={},
@@ -129,7 +129,7 @@ class AlmanacSubject:
                 view=digest([state.question, seen]),
             )
         rendered = state.rendered()
-        return Presented(
+        return Presentation(
             question="",
             answer=None,
             contents={id_: None if document is None else document.pieces() for id_, document in held.items()},

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from chase.core.observables import OBSERVABLES as COMMON
 from chase.core.observables import ObservableFunction
-from chase.core.values import Json, Shown
+from chase.core.values import Json, Sighting
 from chase.testing.almanac.rendering import UNIT
 
 _COMMON = (
@@ -27,44 +27,44 @@ _COMMON = (
 )
 
 
-def _field(shown: Shown, name: str) -> Json:
+def _field(shown: Sighting, name: str) -> Json:
     return shown.fields.get(name)
 
 
-def _lines(shown: Shown) -> tuple[int, int] | None:
+def _lines(shown: Sighting) -> tuple[int, int] | None:
     """The lines of a passage."""
     found = re.fullmatch(r"(\d{1,9})-(\d{1,9})", str(_field(shown, "lines")))
     return (int(found[1]), int(found[2])) if found else None
 
 
-def _start(shown: Shown) -> float | None:
+def _start(shown: Sighting) -> float | None:
     lines = _lines(shown)
     return None if lines is None else float(lines[0])
 
 
-def _length(shown: Shown) -> float | None:
+def _length(shown: Sighting) -> float | None:
     lines = _lines(shown)
     return None if lines is None else float(lines[1] - lines[0] + 1)
 
 
-def _passage(shown: Shown) -> float | None:
+def _passage(shown: Sighting) -> float | None:
     number = _field(shown, "passage")
     return float(number) if isinstance(number, int) and abs(number) < 1e9 else None
 
 
-def _snippet(count: Callable[[str], int]) -> Callable[[Shown], float | None]:
-    def counted(shown: Shown) -> float | None:
+def _snippet(count: Callable[[str], int]) -> Callable[[Sighting], float | None]:
+    def counted(shown: Sighting) -> float | None:
         snippet = _field(shown, "snippet")
         return float(count(snippet)) if isinstance(snippet, str) else None
 
     return counted
 
 
-def _figures(shown: Shown) -> float | None:
+def _figures(shown: Sighting) -> float | None:
     return None if shown.text is None else float(len(re.findall(r"\d\.\d", shown.text)))
 
 
-def _unit_line(shown: Shown) -> float | None:
+def _unit_line(shown: Sighting) -> float | None:
     """Where the first unit is stated; None where there is none."""
     lines = [] if shown.text is None else shown.text.splitlines()
     return next((float(place) for place, line in enumerate(lines) if UNIT.fullmatch(line)), None)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chase.core.values import Json, Shown
+from chase.core.values import Json, Sighting
 from chase.testing.almanac.contents import Document, Status, Table
 from chase.testing.almanac.questions import Question, read_unit
 from chase.testing.almanac.rendering import ROW, SIGNED, STATUS, UNIT
@@ -76,7 +76,7 @@ class Hit:
     query: str
     document: str
     start: int
-    shown: Shown
+    shown: Sighting
 
 
 @dataclass(kw_only=True, slots=True)
@@ -167,7 +167,7 @@ class Notebook:
         for place, item in enumerate(items):
             if item.document not in known:
                 known.add(item.document)
-                shown = Shown(id=item.document, path=item.name, hit=place, hit_of=len(items), fields=item.fields)
+                shown = Sighting(id=item.document, path=item.name, hit=place, hit_of=len(items), fields=item.fields)
                 self.hits.append(Hit(query=query, document=item.document, start=item.start, shown=shown))
 
     def note_lines(self, items: Sequence[Item]) -> None:

@@ -168,6 +168,6 @@ def canonical_fields(interface: InterfaceProtocol, shown: Mapping[str, Json]) ->
 
 
 def _inverse(names: Mapping[str, Json]) -> dict[Json, str] | None:
-    """Shown → canonical; None where two are shown alike."""
+    """As shown → canonical; None where two are shown alike."""
     back = {shown: canonical for canonical, shown in names.items()}
     return back if len(back) == len(names) else None

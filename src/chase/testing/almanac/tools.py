@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from chase.core.values import Json, Limits, ResultItem, Shown, ToolResult
+from chase.core.values import Json, Limits, ResultItem, Sighting, ToolResult
 from chase.testing.almanac.protocol import Protocol
 from chase.testing.almanac.questions import written
 from chase.testing.almanac.rendering import Passage, RenderedDocument
@@ -166,7 +166,7 @@ class AlmanacEnvironment:
         ]
         return self._answer(f"{whole} passages hold every word.", items, coverage=whole)
 
-    def _hit(self, hit: Shelved, place: int, count: int) -> Shown:
+    def _hit(self, hit: Shelved, place: int, count: int) -> Sighting:
         fields = {
             "document": hit.document.id,
             "name": hit.document.name,
@@ -175,7 +175,7 @@ class AlmanacEnvironment:
             "snippet": hit.snippet,
         }
         shown = show_fields(self._names, fields)
-        return Shown(id=hit.document.id, path=hit.document.name, hit=place, hit_of=count, fields=shown)
+        return Sighting(id=hit.document.id, path=hit.document.name, hit=place, hit_of=count, fields=shown)
 
     def _read(self, arguments: Mapping[str, Json]) -> ToolResult:
         wanted, first = arguments["document"], arguments.get("from", 1)
@@ -193,7 +193,9 @@ class AlmanacEnvironment:
         fields = {"document": found.id, "name": found.name, "lines": f"{first}-{last}", "of": count, "text": text}
         window = self._reads[found.id]
         self._reads[found.id] += 1
-        shown = Shown(id=found.id, path=found.name, window=window, text=text, fields=show_fields(self._names, fields))
+        shown = Sighting(
+            id=found.id, path=found.name, window=window, text=text, fields=show_fields(self._names, fields)
+        )
         more = self._range(found, last + 1) if last < count else None
         return self._answer("", [ResultItem(shown=shown)], reads_on=more)
 

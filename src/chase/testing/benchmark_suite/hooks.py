@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chase.benchmarks.registry import open_benchmark
 from chase.core.interfaces import Benchmark, Environment
-from chase.core.values import Json, Shown
+from chase.core.values import Json, Sighting
 
 Call = tuple[str, Mapping[str, Json]]
 AnyBenchmark = Benchmark[Any]
@@ -66,7 +66,7 @@ class BenchmarkHooks:
         """Good calls within the limits, of every tool at least one."""
         raise NotImplementedError
 
-    def sights(self, benchmark: AnyBenchmark, task: str, variant: str) -> Mapping[str, Sequence[Shown]]:
+    def sights(self, benchmark: AnyBenchmark, task: str, variant: str) -> Mapping[str, Sequence[Sighting]]:
         """Each document's windows as the tools show them, with its places in listing and broad search."""
         raise NotImplementedError
 

@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chase.core.values import Json, Shown
+from chase.core.values import Json, Sighting
 from chase.testing.benchmark_suite.hooks import ANY_JSON, FUZZING, HUGE, TEXTS, AnyBenchmark, BenchmarkHooks
 from chase.testing.object_graph import reachable
 
@@ -36,8 +36,8 @@ class ObservableTests(BenchmarkHooks):
         names = next(iter(seen.values()))[0].fields
         fields = dict.fromkeys(names, value)
         for shown in (
-            Shown(id="", path=path, text=text),
-            Shown(id=path, path=path, text=text, window=1, hit=2, fields=fields),
+            Sighting(id="", path=path, text=text),
+            Sighting(id=path, path=path, text=text, window=1, hit=2, fields=fields),
         ):
             for observable in benchmark.observables:
                 found = observable(shown)

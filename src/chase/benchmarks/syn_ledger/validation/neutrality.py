@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from chase.benchmarks.syn_ledger.validation.tally import Tally
-from chase.core.values import Shown
+from chase.core.values import Sighting
 
 if TYPE_CHECKING:
     from chase.benchmarks.syn_ledger.benchmark import SynLedger
@@ -17,14 +17,14 @@ MOST_Z = 5.0
 """Two-sided chance of one false alarm: six in ten million."""
 
 
-def first_sight(benchmark: SynLedger, task: str, variant: str) -> dict[str, Shown]:
+def first_sight(benchmark: SynLedger, task: str, variant: str) -> dict[str, Sighting]:
     """Each document as an agent meets it: listed, found by a broad search, its first window opened."""
     transformation = benchmark.variant(variant)
     manifest = benchmark.manifest(task, transformation)
     listing = {protocol.id: place for place, protocol in enumerate(manifest.listed())}
     rank = {protocol.id: place for place, protocol in enumerate(manifest.ranked())}
     return {
-        file.id: Shown(
+        file.id: Sighting(
             id=file.id,
             path=file.path,
             listing=listing[file.id],

@@ -15,16 +15,20 @@ from typing import Any
 
 from chase.agents.confinement import TIMEOUT_SECONDS, Confinement, Ended
 from chase.agents.desk_folder import DeskFolder, Redact, printable
+from chase.agents.history import History
 from chase.agents.prompt_files import PromptFiles
 from chase.agents.records import AgentEpisode, RecordedAgent
 from chase.agents.reported_usage import reported_usage
+from chase.core.agents import ChallengerContext, ProposerContext
 from chase.core.errors import UserError
 from chase.core.keyed import digest
 from chase.core.values import Json, Usage
+from chase.harness.folder import render_files
 
 NOT_REPORTED = "usage not reported"
 REFUSED = "REFUSED.md"
 
+Context = ProposerContext | ChallengerContext
 Read = Callable[[Path, Redact], tuple[Json, list[str]]]
 """(the folder of answers, redactor) → the answers as plain data, and what is wrong with them."""
 
@@ -65,6 +69,7 @@ class CodingAgent(RecordedAgent):
         )
         self._episode: AgentEpisode | None = None
         self._desk: DeskFolder | None = None
+        self._last: Attempt | None = None
         self._attempts = 0
         self._reported = 0
 
@@ -80,12 +85,47 @@ class CodingAgent(RecordedAgent):
         """A `SetupError` where the command could not be started. For the command line, before a run starts."""
         self.confinement.check()
 
-    def begin(self, purpose: str, round: int) -> None:
-        """Open the records of a round."""
-        self._episode = self.episode(purpose, round)
+    async def first_attempt(self, purpose: str, context: Context, given: Mapping[str, str], read: Read) -> Attempt:
+        """Open the records of a round, and make its first attempt."""
+        self._episode = self.episode(purpose, context.round)
         self._attempts = self._reported = 0
+        self._last = await self._attempt(given, context.history, read)
+        return self._last
 
-    async def attempt(self, given: Mapping[str, str], history: Path, read: Read) -> Attempt:
+    async def further_attempt(self, context: Context, refused: Mapping[str, str], read: Read) -> Attempt | None:
+        """One more attempt, with what cannot be used by what the agent calls it; None: there is nothing to mend."""
+        if not refused or self._last is None:
+            return None
+        self._last = await self._attempt(self._told(refused, self._last.problems), context.history, read)
+        return self._last
+
+    @property
+    def last_attempt(self) -> Attempt | None:
+        """The round's last one so far."""
+        return self._last
+
+    def desk_files(
+        self, context: Context, harnesses: Mapping[str, str], data: Mapping[str, Json], **filled: object
+    ) -> dict[str, str]:
+        """What is on the desk at first: the instructions, filled in, what they refer to as data, and harnesses by the
+        folders that they are put into.
+        """
+        names = {"current": context.current, "initial": context.initial}
+        common = {"round": context.round, "benchmark": context.benchmark, **names}
+        described = {name: observable.description for name, observable in context.observables.items()}
+        told = {"instructions": self.instructions.stamp, **common, "observables": described, **data}
+        history = History(context.history)
+        return {
+            "INSTRUCTIONS.md": self.instructions.fill("instructions", **common, **filled),
+            "context.json": f"{json.dumps(told, indent=2, ensure_ascii=False)}\n",
+            **{
+                f"{folder}/{file}": text
+                for folder, name in harnesses.items()
+                for file, text in render_files(history.harness(name)).items()
+            },
+        }
+
+    async def _attempt(self, given: Mapping[str, str], history: Path, read: Read) -> Attempt:
         """The next attempt of the round: as it is recorded, else made now.
 
         `given` is what is new at the desk: everything the first time, one file at the top later.
@@ -103,7 +143,7 @@ class CodingAgent(RecordedAgent):
         self._charge(kept, known=known)
         return Attempt(number=self._attempts, answers=kept["answers"], problems=kept["problems"], exit=kept["exit"])
 
-    def told(self, refused: Mapping[str, str], problems: Sequence[str]) -> dict[str, str]:
+    def _told(self, refused: Mapping[str, str], problems: Sequence[str]) -> dict[str, str]:
         """The file that tells which answers (by what the agent calls them) cannot be used, and why."""
         lines = [f"- {name}: {reason}" for name, reason in refused.items()]
         text = "\n".join([*lines, *(f"- {problem}" for problem in problems)])

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from chase.agents.coding_agent import Attempt, CodingAgent
 from chase.agents.desk_folder import Redact, read_json
-from chase.agents.history import History
 from chase.agents.history_tools import is_file_of
 from chase.agents.prompt_files import PromptFiles
 from chase.core.agents import ChallengerContext, Draft, Refusal
 from chase.core.errors import UserError
 from chase.core.keyed import digest
 from chase.core.values import Json
-from chase.harness.folder import render_files
 from chase.protocol.proposal import TransformationForm
 
 VERSION = 1
@@ -34,26 +31,20 @@ class CodingAgentChallenger(CodingAgent):
     def __init__(self, command: str, **allowed: Any) -> None:
         """`allowed` is what `CodingAgent` takes: network, unconfined, pass_env, readable, timeout_seconds."""
         super().__init__(command, PromptFiles("chase.challengers", "coding_agent", VERSION), **allowed)
-        self._last: Attempt | None = None
         self._given: list[str] = []
         """Digests of this round's answers, in their order."""
         self._new = 0
         """Place of the first answer of the last attempt."""
 
     async def challenge(self, context: ChallengerContext) -> Sequence[Draft]:
-        self.begin("challenge", context.round)
         self._given = []
-        self._last = await self.attempt(self._desk_files(context), context.history, _read)
-        return self._drafts(context, self._last)
+        return self._drafts(context, await self.first_attempt("challenge", context, self._desk_files(context), _read))
 
     async def revise(self, context: ChallengerContext, refused: Sequence[Refusal]) -> Sequence[Draft]:
         """The proposals that were not among the answers so far."""
         standing = {refusal.name: refusal.reason for refusal in refused if refusal.place >= self._new}
-        if not standing or self._last is None:
-            return ()
-        told = self.told(standing, self._last.problems)
-        self._last = await self.attempt(told, context.history, _read)
-        return self._drafts(context, self._last)
+        attempt = await self.further_attempt(context, standing, _read)
+        return () if attempt is None else self._drafts(context, attempt)
 
     def _drafts(self, context: ChallengerContext, attempt: Attempt) -> list[Draft]:
         self._new = len(self._given)
@@ -77,38 +68,14 @@ class CodingAgentChallenger(CodingAgent):
         )
 
     def _desk_files(self, context: ChallengerContext) -> dict[str, str]:
-        history = History(context.history)
-        instructions = self.instructions.fill(
-            "instructions",
-            round=context.round,
-            current=context.current,
-            initial=context.initial,
-            benchmark=context.benchmark,
-            proposals=context.proposals,
-        )
-        harnesses = {
-            f"{folder}/{file}": text
-            for folder, name in {"harness": context.current, "initial": context.initial}.items()
-            for file, text in render_files(history.harness(name)).items()
+        data = {
+            "proposals": context.proposals,
+            "operators": [dict(operator) for operator in context.operators],
+            "effects": [{"operator": dict(e.operator), "touched": dict(e.touched)} for e in context.effects],
+            "form": TransformationForm.model_json_schema(by_alias=True),
         }
-        told = json.dumps(_context(context, self.instructions.stamp), indent=2, ensure_ascii=False)
-        return {"INSTRUCTIONS.md": instructions, "context.json": f"{told}\n", **harnesses}
-
-
-def _context(context: ChallengerContext, stamp: str) -> dict[str, Json]:
-    """What the instructions refer to, as data."""
-    return {
-        "instructions": stamp,
-        "round": context.round,
-        "benchmark": context.benchmark,
-        "current": context.current,
-        "initial": context.initial,
-        "proposals": context.proposals,
-        "observables": {name: o.description for name, o in context.observables.items()},
-        "operators": [dict(operator) for operator in context.operators],
-        "effects": [{"operator": dict(e.operator), "touched": dict(e.touched)} for e in context.effects],
-        "form": TransformationForm.model_json_schema(by_alias=True),
-    }
+        harnesses = {"harness": context.current, "initial": context.initial}
+        return self.desk_files(context, harnesses, data, proposals=context.proposals)
 
 
 def _read(answers: Path, redact: Redact) -> tuple[Json, list[str]]:

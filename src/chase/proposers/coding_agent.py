@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +14,6 @@ from chase.agents.prompt_files import PromptFiles
 from chase.core.agents import Candidate, ProposerContext, Refusal
 from chase.core.values import Json
 from chase.engine.hooks import HOOKS, stubs
-from chase.harness.folder import render_files
 from chase.harness.spec import Activation, Structure
 from chase.proposers.forms import placeholder_words
 
@@ -36,28 +34,25 @@ class CodingAgentProposer(CodingAgent):
     def __init__(self, command: str, **allowed: Any) -> None:
         """`allowed` is what `CodingAgent` takes: network, unconfined, pass_env, readable, timeout_seconds."""
         super().__init__(command, PromptFiles("chase.proposers", "coding_agent", VERSION), **allowed)
-        self._last: Attempt | None = None
         self._given: list[str] = []
         """The folders of this round's answers, in their order."""
 
     async def propose(self, context: ProposerContext) -> Sequence[Candidate]:
-        self.begin("propose", context.round)
         self._given = []
-        self._last = await self.attempt(self._desk_files(context), context.history, _reader(context))
-        return self._candidates(context, self._last, _folders(context))
+        attempt = await self.first_attempt("propose", context, self._desk_files(context), _reader(context))
+        return self._candidates(context, attempt, _folders(context))
 
     async def revise(self, context: ProposerContext, refused: Sequence[Refusal]) -> Sequence[Candidate]:
         """New answers in the refused folders. The command is not run for what a later answer has replaced."""
         found = ((self._stands(context, refusal), refusal.reason) for refusal in refused)
         standing = {folder: reason for folder, reason in found if folder is not None}
-        if not standing or self._last is None:
+        before = _left(self.last_attempt)
+        attempt = await self.further_attempt(context, standing, _reader(context))
+        if attempt is None:
             return ()
-        before = _left(self._last)
-        told = self.told(standing, self._last.problems)
-        self._last = await self.attempt(told, context.history, _reader(context))
-        after = _left(self._last)
+        after = _left(attempt)
         due = standing if context.tracks else _folders(context)  # a free one may also fill a folder that was empty
-        return self._candidates(context, self._last, [f for f in due if after.get(f) != before.get(f)])
+        return self._candidates(context, attempt, [f for f in due if after.get(f) != before.get(f)])
 
     def _stands(self, context: ProposerContext, refusal: Refusal) -> str | None:
         """The folder whose last answer a refusal is about; None where there is another answer by now."""
@@ -82,36 +77,27 @@ class CodingAgentProposer(CodingAgent):
         ]
 
     def _desk_files(self, context: ProposerContext) -> dict[str, str]:
-        history = History(context.history)
         names = {"current": context.current, "initial": context.initial}
-        constraints, entries = "", [f"`{name}`" for name in history.archive()] if context.constrained else []
-        if entries:
-            constraints = self.instructions.fill(
-                "constraints",
-                entries=", ".join(entries),
-                epsilon=context.epsilon,
-                initial=context.initial,
-            )
-        instructions = self.instructions.fill(
-            "instructions",
-            **names,
-            round=context.round,
-            benchmark=context.benchmark,
+        return self.desk_files(
+            context,
+            names,
+            _data(context),
             edit_space=context.edit_space.description,
             placeholders=placeholder_words(context.placeholders),
             templates=context.bounds.templates,
             answer=context.answer_form.name,
-            constraints=constraints,
+            constraints=self._constraints(context),
             archive=f"  {self.instructions.fill('archive')}\n" if context.constrained else "",
             **self._due(context),
         )
-        harnesses = {
-            f"{folder}/{file}": text
-            for folder, name in names.items()
-            for file, text in render_files(history.harness(name)).items()
-        }
-        told = json.dumps(_context(context, self.instructions.stamp), indent=2, ensure_ascii=False)
-        return {"INSTRUCTIONS.md": instructions, "context.json": f"{told}\n", **harnesses}
+
+    def _constraints(self, context: ProposerContext) -> str:
+        entries = [f"`{name}`" for name in History(context.history).archive()] if context.constrained else []
+        if not entries:
+            return ""
+        return self.instructions.fill(
+            "constraints", entries=", ".join(entries), epsilon=context.epsilon, initial=context.initial
+        )
 
     def _due(self, context: ProposerContext) -> dict[str, str]:
         """What the instructions say of the candidates: how many, of which kinds, in which folders."""
@@ -145,14 +131,9 @@ def _listed(folders: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _context(context: ProposerContext, stamp: str) -> dict[str, Json]:
+def _data(context: ProposerContext) -> dict[str, Json]:
     """What the instructions refer to, as data."""
     return {
-        "instructions": stamp,
-        "round": context.round,
-        "benchmark": context.benchmark,
-        "current": context.current,
-        "initial": context.initial,
         "constrained": context.constrained,
         "epsilon": context.epsilon,
         "edit_space": asdict(context.edit_space),
@@ -160,7 +141,6 @@ def _context(context: ProposerContext, stamp: str) -> dict[str, Json]:
         "bounds": asdict(context.bounds),
         "placeholders": {name: asdict(placeholder) for name, placeholder in context.placeholders.items()},
         "answer_form": asdict(context.answer_form),
-        "observables": {name: o.description for name, o in context.observables.items()},
         "tracks": list(context.tracks),
         "candidates": context.candidates,
         "briefs": dict(context.briefs),
@@ -194,5 +174,5 @@ def _reader(context: ProposerContext) -> Read:
     return read
 
 
-def _left(attempt: Attempt) -> Mapping[str, Any]:
-    return attempt.answers if isinstance(attempt.answers, dict) else {}
+def _left(attempt: Attempt | None) -> Mapping[str, Any]:
+    return attempt.answers if attempt is not None and isinstance(attempt.answers, dict) else {}

@@ -10,7 +10,7 @@ import typer
 
 from chase.cli.examples import print_example
 from chase.cli.opening import open_benchmark
-from chase.cli.options import DataFolder
+from chase.cli.options import AsJson, DataFolder
 from chase.cli.output import emit_json, printable, steps
 from chase.core.errors import ChaseError, IntegrityError
 from chase.core.interfaces import Benchmark
@@ -21,7 +21,6 @@ from chase.runs.variants import archived_transformation, require_made_on
 
 app = typer.Typer(no_args_is_help=True, help="Look at archived counterfactuals and replay them.")
 File = Annotated[Path, typer.Argument(metavar="FILE", help="An archive.json.")]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout instead of text.")]
 
 
 @app.command()

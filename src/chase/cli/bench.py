@@ -11,7 +11,7 @@ from rich.table import Table
 
 from chase.benchmarks.registry import benchmark_names, find_entry
 from chase.cli.opening import open_benchmark
-from chase.cli.options import DataFolder
+from chase.cli.options import AsJson, DataFolder
 from chase.cli.output import emit_json, emit_table, new_folder, steps
 from chase.core.errors import IntegrityError, SetupError, UserError
 from chase.core.interfaces import Benchmark, Exportable, HasStatistics, HasTaskLabels
@@ -22,7 +22,6 @@ from chase.runs.variants import resolve_variant
 app = typer.Typer(no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(metavar="BENCHMARK", help="e.g. syn-ledger, syn-ledger@7, syn-ledger@7x40")]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout instead of text.")]
 Variant = Annotated[str, typer.Option("--variant", metavar="V", help=VARIANTS)]
 
 

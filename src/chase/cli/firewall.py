@@ -13,7 +13,7 @@ import typer
 from chase.benchmarks.registry import DEFAULT
 from chase.cli.examples import print_example
 from chase.cli.opening import open_benchmark
-from chase.cli.options import DataFolder
+from chase.cli.options import AsJson, DataFolder
 from chase.cli.output import emit_json, steps
 from chase.core.errors import IntegrityError, UserError
 from chase.core.interfaces import Operator, OperatorKind
@@ -24,7 +24,6 @@ from chase.protocol.screening import exclusion
 from chase.protocol.selftest import selftest as run_selftest
 
 app = typer.Typer(no_args_is_help=True, help="Check transformations, and the firewall that checks them.")
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout instead of text.")]
 
 
 @app.command()

@@ -12,7 +12,7 @@ import typer
 
 from chase.benchmarks.registry import benchmark_names
 from chase.cli.opening import open_benchmark
-from chase.cli.options import DataFolder
+from chase.cli.options import AsJson, DataFolder
 from chase.cli.output import emit_json, new_folder, printable
 from chase.core.errors import UserError, choose
 from chase.harness.diff import diff_harnesses, render_diff
@@ -24,7 +24,6 @@ from chase.runs.opening import checked_hooks
 app = typer.Typer(no_args_is_help=True, help="Start, check, read and compare harnesses (folders).")
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The harness's folder.")]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout instead of text.")]
 
 
 @app.command()

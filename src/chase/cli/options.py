@@ -17,7 +17,7 @@ WorkspaceFolder = Annotated[
 DataFolder = Annotated[
     Path | None, typer.Option("--data", metavar="DIR", help="The benchmark's data folder, where it has one.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.", rich_help_panel="Run")]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout instead of text.")]
 DryRun = Annotated[
     bool,
     typer.Option("--dry-run", help="Say what it would take at most; run and write nothing.", rich_help_panel="Money"),

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from chase.cli.options import AsJson, WorkspaceFolder
 from chase.cli.output import emit_json, emit_table, new_folder, steps
 from chase.cli.tokens import TITLES, token_table
 from chase.core.errors import IntegrityError
@@ -22,15 +23,9 @@ app = typer.Typer(no_args_is_help=True, help="Look into, check, tidy and export 
 
 SHOWN_PROBLEMS = 20
 
-WorkspaceOption = Annotated[
-    Path | None,
-    typer.Option("--workspace", metavar="PATH", help="Folder that holds .chase/ (default: found upward)."),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-
 
 @app.command()
-def info(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+def info(workspace: WorkspaceFolder = None, as_json: AsJson = False) -> None:
     """Say what is in the store.
 
     --json: schema chase.store.info/1 with workspace, schema_version, file_bytes, rollouts (by status),
@@ -47,7 +42,7 @@ def info(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None
 
 
 @app.command()
-def verify(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+def verify(workspace: WorkspaceFolder = None, as_json: AsJson = False) -> None:
     """Recompute every hash; exit with 6 if anything is not as it was recorded.
 
     --json: schema chase.store.verify/1 with workspace, checked (rows by table), problems
@@ -81,8 +76,8 @@ def usage(
     run: Annotated[
         str | None, typer.Argument(metavar="RUN", help="A run's id, the beginning of it, or latest; default: all runs.")
     ] = None,
-    workspace: WorkspaceOption = None,
-    as_json: JsonOption = False,
+    workspace: WorkspaceFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Token use by run and method, as the paper's two tables: optimisation and selection, and certification.
 
@@ -104,7 +99,7 @@ def usage(
 
 
 @app.command()
-def gc(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+def gc(workspace: WorkspaceFolder = None, as_json: AsJson = False) -> None:
     """Drop traces that no rollout refers to, and give the space back.
 
     --json: schema chase.store.gc/1 with workspace, traces (how many were dropped) and freed_bytes.
@@ -122,12 +117,12 @@ def gc(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
 @app.command()
 def export(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new or empty folder.")],
-    workspace: WorkspaceOption = None,
+    workspace: WorkspaceFolder = None,
     parquet: Annotated[
         bool | None,
         typer.Option("--parquet/--no-parquet", help="Parquet beside JSONL (default: if pyarrow is there)."),
     ] = None,
-    as_json: JsonOption = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write rollouts, ledger, runs, seals and traces as JSONL, rollouts and ledger as Parquet too.
 

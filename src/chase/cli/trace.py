@@ -6,11 +6,11 @@ import json
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from chase.cli.options import AsJson, WorkspaceFolder
 from chase.cli.output import emit_json, printable
 from chase.engine.trace import result_text
 from chase.runs.opening import locate
@@ -22,18 +22,12 @@ app = typer.Typer(no_args_is_help=True, help="Read rollouts: list them, show wha
 
 SHOWN_DIGITS = 12
 
-WorkspaceOption = Annotated[
-    Path | None,
-    typer.Option("--workspace", metavar="PATH", help="Folder that holds .chase/ (default: found upward)."),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-
 
 @app.command()
 def show(
     rollout: Annotated[str, typer.Argument(metavar="ID", help="The beginning of a rollout's digest.")],
-    workspace: WorkspaceOption = None,
-    as_json: JsonOption = False,
+    workspace: WorkspaceFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Print one rollout: what the model was told, what it did, what it got, how it ended.
 
@@ -57,8 +51,8 @@ def list_rollouts(
     run: Annotated[str | None, typer.Option("--run", metavar="RUN", help="An id, its beginning, or latest.")] = None,
     task: Annotated[str | None, typer.Option("--task", metavar="ID", help="Only rollouts of this task.")] = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Show so many.")] = SHOWN_ROLLOUTS,
-    workspace: WorkspaceOption = None,
-    as_json: JsonOption = False,
+    workspace: WorkspaceFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """List the newest rollouts with the digest that `chase trace show` takes.
 

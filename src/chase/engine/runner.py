@@ -103,7 +103,7 @@ class Runner:
         """
         digests = [rollout_digest(job.key(self._model)) for job in jobs]
         stored = self._store.get_many(digests)
-        results = {digest: _scored(rollout, reused=True) for digest, rollout in stored.items()}
+        results = {digest: _scored(digest, rollout, reused=True) for digest, rollout in stored.items()}
         await self._store.record_reuse(self._use, list(results))
         missing = {d: job for d, job in zip(digests, jobs, strict=True) if d not in results}
         self._progress.started(total=len(set(digests)), reused=len(results))
@@ -135,7 +135,7 @@ class Runner:
                 break
             finally:
                 gate.leave(usage)
-            results[digest] = scored = _fresh(digest, rollout)
+            results[digest] = scored = _scored(digest, rollout, reused=False)
             self._progress.finished(scored)
             # A model in this process never waits: let others in, so that a cancellation is heard.
             await asyncio.sleep(0)
@@ -212,7 +212,7 @@ def _failed(job: Job, model: ChatModel, reason: str, paid: Sequence[Reply]) -> R
     )
 
 
-def _fresh(digest: str, rollout: Rollout) -> ScoredRollout:
+def _scored(digest: str, rollout: Rollout | StoredRollout, *, reused: bool) -> ScoredRollout:
     return ScoredRollout(
         digest=digest,
         task=rollout.key.task,
@@ -221,18 +221,5 @@ def _fresh(digest: str, rollout: Rollout) -> ScoredRollout:
         outcome=rollout.outcome,
         usage=rollout.usage,
         served_models=rollout.served_models,
-        reused=False,
-    )
-
-
-def _scored(stored: StoredRollout, *, reused: bool) -> ScoredRollout:
-    return ScoredRollout(
-        digest=stored.digest,
-        task=stored.key.task,
-        role=stored.key.role,
-        index=stored.key.index,
-        outcome=stored.outcome,
-        usage=stored.usage,
-        served_models=stored.served_models,
         reused=reused,
     )

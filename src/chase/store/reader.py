@@ -167,15 +167,8 @@ class Reader:
             (run, run),
         )
         return [
-            EpisodeCount(
-                run=row[0],
-                method=row[1],
-                role=row[2],
-                episodes=row[3],
-                reused=row[4],
-                usage=usage_from(row[5:]),
-            )
-            for row in rows
+            EpisodeCount(run=run, method=method, role=role, episodes=episodes, reused=reused, usage=usage_from(used))
+            for run, method, role, episodes, reused, *used in rows
         ]
 
     def runs(self) -> list[Run]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from operator import attrgetter
 from typing import Any
 
@@ -28,6 +29,7 @@ Statement = tuple[str, tuple[Cell, ...]]
 
 _ledger_head = attrgetter(*TABLES["ledger"][:8])
 _FIRST_USAGE = 1 + len(KEY_FIELDS) + 4
+USAGE_FIELDS: tuple[str, ...] = tuple(field.name for field in fields(Usage))
 
 
 def columns(table: str, alias: str | None = None) -> str:
@@ -134,7 +136,7 @@ def rollout_from(row: Sequence[Any]) -> StoredRollout:
         )
     key_end = 1 + len(KEY_FIELDS)
     status, score, reason, answer = cells[key_end:_FIRST_USAGE]
-    usage_end = _FIRST_USAGE + 6
+    usage_end = _FIRST_USAGE + len(USAGE_FIELDS)
     served_models, trace, created_at = cells[usage_end:]
     return StoredRollout(
         digest=cells[0],
@@ -149,16 +151,8 @@ def rollout_from(row: Sequence[Any]) -> StoredRollout:
 
 
 def usage_from(cells: Sequence[Any]) -> Usage:
-    """Usage from its six columns."""
-    requests, input_tokens, cached_tokens, output_tokens, wall_seconds, cost_usd = cells
-    return Usage(
-        requests=requests,
-        input_tokens=input_tokens,
-        cached_tokens=cached_tokens,
-        output_tokens=output_tokens,
-        wall_seconds=wall_seconds,
-        cost_usd=cost_usd,
-    )
+    """Usage from its columns, in the order of its fields."""
+    return Usage(**dict(zip(USAGE_FIELDS, cells, strict=True)))
 
 
 def run_from(row: Sequence[Any]) -> Run:

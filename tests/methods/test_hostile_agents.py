@@ -103,7 +103,7 @@ async def test_hostile_candidates_are_refused_with_their_reasons(
         assert all(len(reason) <= 1000 for reason in refused)
         for reason in HOSTILE:
             assert any(reason in told for told in refused), reason
-    tree = run.journal.folder / "history/proposer"
+    tree = run.journal.path / "history/proposer"
     assert [json.loads(line)["refused"] for line in (tree / "rounds.jsonl").read_text().splitlines()] == [
         record["selection"]["refused"] for record in evolved.rounds
     ]
@@ -152,7 +152,7 @@ async def test_what_is_no_data_ends_the_run_with_a_sentence_and_is_not_kept(
     async with running(made, tmp_path) as run:
         with pytest.raises(UserError, match="no plain data"):
             await run.evolve()
-    assert not (run.journal.folder / "rounds/1/candidates.json").exists()
+    assert not (run.journal.path / "rounds/1/candidates.json").exists()
 
 
 def overwrite_tree(context: ProposerContext) -> None:
@@ -186,7 +186,7 @@ async def test_writing_into_the_tree_changes_nothing_that_the_host_uses(
         made = plan(few_tasks(ledger), kit=kit, proposer=Hostile(answers, act), challenger=HostileChallenger([]))
         async with running(made, tmp_path / name) as run:
             evolved = await run.evolve()
-            final = {p.name: p.read_text() for p in (run.journal.folder / "final").rglob("*") if p.is_file()}
+            final = {p.name: p.read_text() for p in (run.journal.path / "final").rglob("*") if p.is_file()}
         outcomes.append((evolved.rounds, evolved.selection, [h.harness for h in evolved.harnesses], final))
     assert outcomes[0] == outcomes[1]
     assert read == []

@@ -18,20 +18,10 @@ import pytest
 
 from chase.agents.history import RELEASED
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.core import events
 from chase.core.agents import Draft
-from chase.core.events import (
-    Archived,
-    Challenged,
-    ChallengeSkipped,
-    Confirmed,
-    DraftsReceived,
-    Event,
-    FinalSelected,
-    RoundStarted,
-    Selected,
-)
 from chase.core.values import Json
-from chase.methods.arena import Contender, Means, Variant
+from chase.methods.arena import Contender, Means, SomeTasks, Variant
 from chase.methods.chase import Chase, ChaseOptions
 from chase.methods.contract import Desks, World
 from chase.methods.desks import Assignment
@@ -93,11 +83,7 @@ class FiguresArena:
     """(role, harness, variant)."""
 
     async def means(
-        self,
-        harnesses: Sequence[Contender],
-        variants: Sequence[Variant],
-        role: str,
-        tasks: Collection[str] | None = None,
+        self, harnesses: Sequence[Contender], variants: Sequence[Variant], role: str, tasks: SomeTasks = None
     ) -> Means:
         self.asked += [(role, h.name, v.name) for h in harnesses for v in variants]
         return {
@@ -164,7 +150,7 @@ class Replay:
     arena: FiguresArena
     proposing: ProposingDesk
     challenging: ChallengingDesk
-    told: list[Event]
+    told: list[events.Event]
 
     async def evolve(self) -> EvolutionOutcome:
         return await Chase().evolve(self.world)
@@ -190,7 +176,7 @@ def replay(
     proposing = ProposingDesk()
     paper = {1: [draft(BOUNDARY), draft(CONTEXT)], 3: [draft(CONTEXT), draft(BOUNDARY), draft(OTHER)]}
     challenging = ChallengingDesk(paper if drafts is None else drafts)
-    told: list[Event] = []
+    told: list[events.Event] = []
     world = World(
         initial=Contender(name="H0", harness=make_harness()),
         arena=arena,
@@ -308,21 +294,21 @@ def test_only_the_selected_pair_meets_discovery_and_confirmation(paper: tuple[Re
 
 def test_each_step_is_told_as_it_happens(paper: tuple[Replay, EvolutionOutcome]) -> None:
     made, evolved = paper
-    challenge = [DraftsReceived, Challenged, Confirmed]
+    challenge = [events.DraftsReceived, events.Challenged, events.Confirmed]
     assert [type(event) for event in made.told] == [
-        *(RoundStarted, Selected, *challenge, Archived),
-        *(RoundStarted, Selected, ChallengeSkipped),
-        *(RoundStarted, Selected, *challenge),
-        FinalSelected,
+        *(events.RoundStarted, events.Selected, *challenge, events.Archived),
+        *(events.RoundStarted, events.Selected, events.ChallengeSkipped),
+        *(events.RoundStarted, events.Selected, *challenge),
+        events.FinalSelected,
     ]
-    starts = [event for event in made.told if isinstance(event, RoundStarted)]
+    starts = [event for event in made.told if isinstance(event, events.RoundStarted)]
     assert [(e.round, e.rounds, e.current, e.archive) for e in starts] == [
         (1, 3, "H0", (RELEASED,)),
         (2, 3, "r1-integrated", (RELEASED, "b1")),
         (3, 3, "H0", (RELEASED, "b1")),
     ]
     final = made.told[-1]
-    assert isinstance(final, FinalSelected)
+    assert isinstance(final, events.FinalSelected)
     assert final.selected == evolved.final.name
     [cheat] = [entry for entry in final.pool if entry.violates]
     assert cheat.violates == {"b1": pytest.approx(13 / 98 - 0.05)}

@@ -266,7 +266,7 @@ async def test_a_whole_run_takes_a_command_as_proposer(ledger: SynLedger, tmp_pa
     few = few_tasks(ledger)
     async with running(plan(few, proposer=made, rounds=1), tmp_path / "workspace") as run:
         evolved = await run.evolve()
-        folder = run.journal.folder / "rounds" / "1" / "propose"
+        folder = run.journal.path / "rounds" / "1" / "propose"
     assert json.loads((folder / "attempt-1.json").read_text())["exit"] == 0
     pool = {row["harness"] for row in evolved.rounds[0]["selection"]["pool"]}
     assert {"r1-structural", "r1-guidance", "r1-integrated"} <= pool

@@ -115,7 +115,7 @@ class AsksAgain(Honest):
     """Does not go by the journal: a round that was asked for is asked for again under another number."""
 
     async def evolve(self, world: World[Any]) -> EvolutionOutcome:
-        (world.journal.folder / "rounds" / "1" / "candidates.json").unlink(missing_ok=True)
+        (world.journal.path / "rounds" / "1" / "candidates.json").unlink(missing_ok=True)
         return await super().evolve(world)
 
 

@@ -39,6 +39,8 @@ class Variant:
 
 Means = Mapping[tuple[str, str], PerTask]
 """(harness, variant) → each task's mean score."""
+SomeTasks = Collection[str] | None
+"""Those of a role's tasks that are meant; None: all of them."""
 
 
 class Arena(Protocol):
@@ -50,11 +52,7 @@ class Arena(Protocol):
     """
 
     async def means(
-        self,
-        harnesses: Sequence[Contender],
-        variants: Sequence[Variant],
-        role: str,
-        tasks: Collection[str] | None = None,
+        self, harnesses: Sequence[Contender], variants: Sequence[Variant], role: str, tasks: SomeTasks = None
     ) -> Means:
         """Each harness under each variant on all tasks of a role, or on some of them."""
         ...
@@ -83,11 +81,7 @@ class StoreArena:
         return sorted(task for chosen in self._tasks[role].values() for task in chosen)
 
     async def means(
-        self,
-        harnesses: Sequence[Contender],
-        variants: Sequence[Variant],
-        role: str,
-        tasks: Collection[str] | None = None,
+        self, harnesses: Sequence[Contender], variants: Sequence[Variant], role: str, tasks: SomeTasks = None
     ) -> Means:
         pairs = [(harness, variant) for harness in harnesses for variant in variants]
         cells: list[Cell] = []
@@ -104,7 +98,7 @@ class StoreArena:
     def _chosen(self, role: str, size: int | None) -> dict[str, tuple[str, ...]]:
         return pooled({name: self._evaluator.tasks(name) for name in self._pools[role]}, role, size)
 
-    def _sets(self, role: str, tasks: Collection[str] | None) -> Mapping[str, tuple[str, ...]]:
+    def _sets(self, role: str, tasks: SomeTasks) -> Mapping[str, tuple[str, ...]]:
         """Task set → those of its tasks that are meant, of the sets that make up a role."""
         if role not in self._tasks:
             raise IntegrityError(f"role '{role}' is not held here. Held: {', '.join(sorted(self._tasks))}.")

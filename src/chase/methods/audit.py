@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from chase.agents.history import RELEASED, HistoryWriter
 from chase.agents.records import attach_agents
 from chase.core.agents import Draft
 from chase.core.errors import UserError
 from chase.core.events import AuditConfirmationStarted, AuditSearched, AuditSearchStarted, Tell
-from chase.core.interfaces import Benchmark, Challenger
+from chase.core.interfaces import Challenger
 from chase.core.keyed import key_bits
 from chase.core.values import Json
-from chase.engine.evaluator import Evaluator, unseal
+from chase.engine.evaluator import unseal
 from chase.engine.runner import Pace, Progress, Runner
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
@@ -26,6 +25,7 @@ from chase.methods.arena import Contender, StoreArena, Variant, gain_destruction
 from chase.methods.counterfactuals import discover, estimate_json, proposal_of, screening_json
 from chase.methods.desks import ChallengerDesk, archive_note
 from chase.methods.journal import Journal
+from chase.methods.run import Design
 from chase.methods.verdict import TestedCounterfactual, Verdict, judge
 from chase.models.chat import ChatModel
 from chase.protocol.kit import ProtocolKit
@@ -234,17 +234,13 @@ def _distinct(found: Sequence[tuple[Screening, Estimate | None]]) -> list[tuple[
 
 
 @dataclass(frozen=True, kw_only=True)
-class AuditPlan:
+class AuditPlan(Design):
     """What an audit is: everything that decides its result."""
 
-    benchmark: Benchmark[Any]
-    kit: ProtocolKit
     baseline: Harness
     harness: Harness
     challenger: Challenger
     settings: SearchSettings
-    rollouts: Mapping[str, int]
-    seed: int
     confirm_size: int | None = None
     use_cert: str | None = None
     """Why the sealed tasks are used for confirmation too."""
@@ -262,7 +258,7 @@ class AuditPlan:
             "challenger": self.challenger.name,
             **asdict(self.settings),
             "rollouts": dict(self.rollouts),
-            "tasks": {role: len(self.benchmark.tasks(role)) for role in self.benchmark.roles},
+            "tasks": self.sizes,
             "seed": self.seed,
             "confirm_size": self.confirm_size,
             "use_cert": self.use_cert,
@@ -280,40 +276,20 @@ async def audit_harness(
     if plan.use_cert is not None:
         opening = unseal(store, run, {"harness": plan.harness.hash, "baseline": plan.baseline.hash}, plan.use_cert)
         confirm += plan.benchmark.sealed
-    roles = (*SEARCH_ROLES, *confirm)
-    runner = Runner(
-        model=model,
-        store=store,
-        sandbox=sandbox,
-        use=Use(run=run, method="audit"),
-        pace=Pace(concurrency=concurrency),
-        progress=progress,
-    )
-    evaluator = Evaluator(
-        benchmark=plan.benchmark,
-        runner=runner,
-        store=store,
-        roles={role: plan.rollouts[role] for role in roles},
-        run_seed=plan.seed,
-        opening=opening,
-    )
+    use, pace = Use(run=run, method="audit"), Pace(concurrency=concurrency)
+    runner = Runner(model=model, store=store, sandbox=sandbox, use=use, pace=pace, progress=progress)
+    evaluator = plan.evaluator(runner, store, (*SEARCH_ROLES, *confirm), opening)
     journal = Journal(store.workspace, run)
-    attach_agents((plan.challenger,), store, Use(run=run, method="audit"), journal.folder, tell, model.meter)
-    tree = HistoryWriter(journal.folder / "history" / "challenger", records=False)
+    attach_agents((plan.challenger,), store, use, journal.path, tell, model.meter)
+    tree = HistoryWriter(journal.path / "history" / "challenger", records=False)
     sizes = {} if plan.confirm_size is None else {CONFIRM: plan.confirm_size}
     audit = Audit(
         initial=Contender(name="H0", harness=plan.baseline),
         harness=Contender(name="H", harness=plan.harness),
         arena=StoreArena(evaluator, {SEARCH: tree}, {SEARCH: SEARCH_ROLES, CONFIRM: confirm}, sizes),
-        desk=ChallengerDesk(
-            challenger=plan.challenger,
-            tree=tree,
-            journal=journal,
-            kit=plan.kit,
-            seed=plan.seed,
-        ),
+        desk=ChallengerDesk(challenger=plan.challenger, tree=tree, journal=journal, kit=plan.kit, seed=plan.seed),
         kit=plan.kit,
-        released=Variant(name=RELEASED, transformation=plan.benchmark.variant("released")),
+        released=plan.released,
         settings=plan.settings,
         tell=tell,
         seed=plan.seed,

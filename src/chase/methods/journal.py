@@ -5,27 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from chase.core.agents import Candidate, Draft
 from chase.core.errors import IntegrityError, UserError
-from chase.store.workspace import Workspace
+from chase.store.workspace import RunFiles
 
 
-class Journal:
-    """A run's folder. Every file is there whole or not at all."""
-
-    def __init__(self, workspace: Workspace, run: str) -> None:
-        self.workspace = workspace
-        self.run = run
-
-    @property
-    def folder(self) -> Path:
-        return self.workspace.run_folder(self.run)
-
-    def write(self, name: str, text: str) -> None:
-        self.workspace.write_run_file(self.run, name, text)
+class Journal(RunFiles):
+    """What the agents of a run answered, in its folder."""
 
     async def candidates(self, round: int, ask: Callable[[], Awaitable[Sequence[Candidate]]]) -> list[Candidate]:
         """The round's candidates: as written down, else as asked for now."""
@@ -38,7 +26,7 @@ class Journal:
         return [Draft(**{**d, "suspected": tuple(d["suspected"]), "traces": tuple(d["traces"])}) for d in kept]
 
     async def _kept(self, name: str, ask: Callable[[], Awaitable[Sequence[Any]]]) -> list[Mapping[str, Any]]:
-        path = self.folder / name
+        path = self.path / name
         if not path.exists():
             answers = await ask()
             try:

@@ -17,7 +17,7 @@ from chase.core.errors import IntegrityError, SetupError, UserError
 from chase.core.events import Tell
 from chase.core.interfaces import Benchmark, Challenger, Proposer
 from chase.core.values import Json
-from chase.engine.evaluator import Evaluator
+from chase.engine.evaluator import Evaluator, Opening
 from chase.engine.rollout import Job
 from chase.engine.runner import Pace, Progress, Runner, ScoredRollout
 from chase.engine.sandbox import Sandbox, check_control
@@ -38,17 +38,43 @@ from chase.store.store import Store
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What a run is: everything that decides its result."""
+class Design:
+    """What every run has, whatever it does, that decides its result."""
 
     benchmark: Benchmark[Any]
     kit: ProtocolKit
+    rollouts: Mapping[str, int]
+    """Of each task, by role."""
+    seed: int
+
+    @property
+    def released(self) -> Variant:
+        """The benchmark as it was released."""
+        return Variant(name=RELEASED, transformation=self.benchmark.variant("released"))
+
+    @property
+    def sizes(self) -> dict[str, Json]:
+        """Role → number of tasks."""
+        return {role: len(self.benchmark.tasks(role)) for role in self.benchmark.roles}
+
+    def evaluator(
+        self, runner: Runner, store: Store, roles: Sequence[str], opening: Opening | None = None
+    ) -> Evaluator:
+        """Evaluates on the tasks of these roles and of no other."""
+        held = {role: self.rollouts[role] for role in roles}
+        return Evaluator(
+            benchmark=self.benchmark, runner=runner, store=store, roles=held, run_seed=self.seed, opening=opening
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(Design):
+    """What a run of a method is: everything that decides its result."""
+
     initial: Harness
     method: Method
     options: BaseModel
     """The method's, settled."""
-    rollouts: Mapping[str, int]
-    seed: int
     proposer: Proposer | None = None
     challenger: Challenger | None = None
     """One that the method does not ask is never asked."""
@@ -80,7 +106,7 @@ class Plan:
             "challenger": asked.get("challenger"),
             "edit_space": self.edit_space.name,
             "rollouts": dict(self.rollouts),
-            "tasks": {role: len(self.benchmark.tasks(role)) for role in self.benchmark.roles},
+            "tasks": self.sizes,
             "seed": self.seed,
         }
 
@@ -127,7 +153,7 @@ class Run:
         self.store = store
         self.journal = Journal(store.workspace, run)
         use = Use(run=run, method=plan.method.name)
-        attach_agents(plan.agents.values(), store, use, self.journal.folder, tell, model.meter)
+        attach_agents(plan.agents.values(), store, use, self.journal.path, tell, model.meter)
         self.tell = tell
         self._runner = TimedRunner(
             model=model,
@@ -147,13 +173,7 @@ class Run:
     def _world(self) -> World[Any]:
         """What the method may use, and no more."""
         plan, roles = self.plan, self.plan.roles
-        evaluator = Evaluator(
-            benchmark=plan.benchmark,
-            runner=self._runner,
-            store=self.store,
-            roles={role: plan.rollouts[role] for role in roles},
-            run_seed=plan.seed,
-        )
+        evaluator = plan.evaluator(self._runner, self.store, roles)
         trees = {agent: HistoryWriter(self._history / agent, records=agent == "proposer") for agent in plan.agents}
         readers = {role: agent for role in roles if (agent := plan.method.reader(role)) is not None}
         return World(
@@ -162,7 +182,7 @@ class Run:
             desks=self._desks(trees),
             kit=plan.kit,
             journal=self.journal,
-            released=Variant(name=RELEASED, transformation=plan.benchmark.variant("released")),
+            released=plan.released,
             options=plan.options,
             roles=roles,
             tasks=evaluator.tasks,
@@ -186,12 +206,9 @@ class Run:
                 seed=plan.seed,
             )
         if "challenger" in trees and plan.challenger is not None:
+            tree, journal = trees["challenger"], self.journal
             challenger = ChallengerDesk(
-                challenger=plan.challenger,
-                tree=trees["challenger"],
-                journal=self.journal,
-                kit=plan.kit,
-                seed=plan.seed,
+                challenger=plan.challenger, tree=tree, journal=journal, kit=plan.kit, seed=plan.seed
             )
         return Desks(proposer=proposer, challenger=challenger)
 
@@ -215,7 +232,7 @@ class Run:
 
     @property
     def _history(self) -> Path:
-        return self.journal.folder / "history"
+        return self.journal.path / "history"
 
     def _check(self, harness: Harness, where: str) -> None:
         check_for_benchmark(harness, self.plan.benchmark, where=where)

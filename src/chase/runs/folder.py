@@ -14,26 +14,18 @@ from chase.core.errors import IntegrityError, UserError
 from chase.core.values import Json
 from chase.harness.folder import render_files
 from chase.harness.spec import Harness
-from chase.store.workspace import Workspace
+from chase.store.workspace import RunFiles
 
 CONFIG, RESULT, HARNESSES = "config.toml", "result.json", "harnesses"
 
 
-class RunFolder:
-    """The files of a run in a workspace. Every file is there whole or not at all."""
-
-    def __init__(self, workspace: Workspace, run: str) -> None:
-        self.workspace = workspace
-        self.run = run
-
-    @property
-    def path(self) -> Path:
-        return self.workspace.run_folder(self.run)
+class RunFolder(RunFiles):
+    """A run's folder, as commands write and read it."""
 
     def write_harness(self, name: str, harness: Harness) -> None:
         """A harness that the run began with."""
         for file, text in render_files(harness).items():
-            self.workspace.write_run_file(self.run, f"{HARNESSES}/{name}/{file}", text)
+            self.write(f"{HARNESSES}/{name}/{file}", text)
 
     def harness(self, name: str) -> Path:
         return self.path / HARNESSES / name
@@ -44,7 +36,7 @@ class RunFolder:
         if models:
             table["models"] = {name: dict(model) for name, model in models.items()}
         text = f"# The resolved settings of run {self.run}.\n{tomli_w.dumps(table)}"
-        self.workspace.write_run_file(self.run, CONFIG, text)
+        self.write(CONFIG, text)
 
     @property
     def has_settings(self) -> bool:
@@ -67,7 +59,7 @@ class RunFolder:
 
     def write_result(self, schema: str, payload: Mapping[str, Json]) -> None:
         text = json.dumps({"schema": schema, **payload}, indent=2) + "\n"
-        self.workspace.write_run_file(self.run, RESULT, text)
+        self.write(RESULT, text)
 
     def read_result(self) -> dict[str, Any]:
         """The payload of a finished run, without its schema's name."""

@@ -77,3 +77,20 @@ class Workspace:
                 f"cannot write {target} ({error.strerror}). Free some space or make it writable, then resume."
             ) from error
         return target
+
+
+class RunFiles:
+    """The files of a run in a workspace. Every file is there whole or not at all."""
+
+    def __init__(self, workspace: Workspace, run: str) -> None:
+        self.workspace = workspace
+        self.run = run
+
+    @property
+    def path(self) -> Path:
+        """The run's folder."""
+        return self.workspace.run_folder(self.run)
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file of the run, over what it was."""
+        self.workspace.write_run_file(self.run, name, text)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TypeAlias
 
-from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelResponse,
+    SystemPromptPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.settings import ModelSettings
 
 from chase.core.errors import choose
+from chase.core.values import Json
 from chase.models.config import ModelConfig
 
 Respond: TypeAlias = Callable[[list[ModelMessage], AgentInfo], Awaitable[ModelResponse]]
@@ -19,6 +28,47 @@ Factory: TypeAlias = Callable[[ModelConfig], Model]
 
 _FACTORIES: dict[str, Factory | str] = {"sim:reader": "chase.models.reader:reader_model"}
 """By model name: a factory, or 'module:function' of one that is imported when it is asked for."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolAnswer:
+    """What a tool gave back, with the arguments that it was called with where they are known."""
+
+    tool: str
+    arguments: Mapping[str, Json]
+    text: str
+
+
+@dataclass(kw_only=True, slots=True)
+class Heard:
+    """A history of messages as a program reads it: the first text of the user is the question, all else instructs."""
+
+    question: str = ""
+    instructions: list[str] = field(default_factory=list)
+    answers: list[ToolAnswer] = field(default_factory=list)
+
+    @property
+    def characters(self) -> int:
+        """How much there was to read beside the question."""
+        return sum(map(len, self.instructions)) + sum(len(answer.text) for answer in self.answers)
+
+    @classmethod
+    def of(cls, messages: Sequence[ModelMessage]) -> Heard:
+        """What is in the messages, each kind in its order."""
+        heard, calls = cls(), dict[str, ToolCallPart]()
+        for part in (part for message in messages for part in message.parts):
+            if isinstance(part, ToolCallPart):
+                calls[part.tool_call_id] = part
+            elif isinstance(part, ToolReturnPart):
+                arguments = calls[part.tool_call_id].args_as_dict() if part.tool_call_id in calls else {}
+                heard.answers.append(ToolAnswer(tool=part.tool_name, arguments=arguments, text=str(part.content)))
+            elif isinstance(part, SystemPromptPart):
+                heard.instructions.append(part.content)
+            elif isinstance(part, UserPromptPart) and isinstance(part.content, str):
+                if heard.question:
+                    heard.instructions.append(part.content)
+                heard.question = heard.question or part.content
+        return heard
 
 
 class LocalModel(FunctionModel):

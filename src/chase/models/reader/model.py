@@ -7,15 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
 
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelResponse,
-    SystemPromptPart,
-    TextPart,
-    ToolCallPart,
-    ToolReturnPart,
-    UserPromptPart,
-)
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
@@ -23,7 +15,7 @@ from pydantic_ai.usage import RequestUsage
 from chase.core.errors import UserError, choose
 from chase.core.keyed import digest
 from chase.models.config import ModelConfig
-from chase.models.local import LocalModel
+from chase.models.local import Heard, LocalModel
 from chase.models.reader.directives import read_directives
 from chase.models.reader.mind import Answer, Call, Memory, Mind, Parameters
 from chase.models.reader.question import understand
@@ -59,34 +51,18 @@ def reader_model(config: ModelConfig) -> LocalModel:
 def _respond(
     messages: list[ModelMessage], tools: list[ToolDefinition], parameters: Parameters, seed: int
 ) -> ModelResponse:
-    instructions: list[str] = []
-    question = ""
+    heard = Heard.of(messages)
     memory = Memory()
-    calls: dict[str, ToolCallPart] = {}
-    characters = 0
-    for message in messages:
-        for part in message.parts:
-            if isinstance(part, ToolCallPart):
-                calls[part.tool_call_id] = part
-            elif isinstance(part, ToolReturnPart):
-                text = str(part.content)
-                characters += len(text)
-                arguments = calls[part.tool_call_id].args_as_dict() if part.tool_call_id in calls else {}
-                memory.take_in(part.tool_name, arguments, text, read_result(part.tool_name, text))
-            elif isinstance(part, SystemPromptPart):
-                instructions.append(part.content)
-            elif isinstance(part, UserPromptPart) and isinstance(part.content, str):
-                question, extra = (question, part.content) if question else (part.content, "")
-                instructions.append(extra)
-    understood = understand(question)
+    for answer in heard.answers:
+        memory.take_in(answer.tool, answer.arguments, answer.text, read_result(answer.tool, answer.text))
+    understood = understand(heard.question)
     step: Call | Answer
     if understood is None:
         step = Answer("I do not understand the question.")
     else:
-        mind = Mind(parameters, read_directives("\n".join(instructions)), understood, seed, _budgets(tools))
+        mind = Mind(parameters, read_directives("\n".join(heard.instructions)), understood, seed, _budgets(tools))
         step = mind.next(memory)
-    characters += len(question) + sum(map(len, instructions))
-    return _say(step, len(messages), characters)
+    return _say(step, len(messages), len(heard.question) + heard.characters)
 
 
 def _say(step: Call | Answer, turn: int, characters: int) -> ModelResponse:

@@ -7,19 +7,11 @@ on." makes it look whether a report is final, "Prefer files with low name-length
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelResponse,
-    SystemPromptPart,
-    TextPart,
-    ToolCallPart,
-    ToolReturnPart,
-    UserPromptPart,
-)
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
@@ -27,7 +19,7 @@ from pydantic_ai.usage import RequestUsage
 from chase.core.keyed import uniform
 from chase.core.values import Json
 from chase.models.config import ModelConfig
-from chase.models.local import LocalModel, register_local
+from chase.models.local import Heard, LocalModel, register_local
 from chase.testing.almanac.contents import Document
 from chase.testing.almanac.observables import OBSERVABLES
 from chase.testing.almanac.questions import Question, answer_from, read_question
@@ -190,53 +182,25 @@ def _level(hit: Hit, name: str) -> float:
     return 0.0 if value is None else value
 
 
-@dataclass
-class _Heard:
-    """What the messages hold."""
-
-    texts: list[str] = field(default_factory=list)
-    question: str = ""
-    notebook: Notebook = field(default_factory=Notebook)
-    characters: int = 0
-
-    def take_in(self, messages: Sequence[ModelMessage], tools: Tools) -> None:
-        calls: dict[str, ToolCallPart] = {}
-        for part in (part for message in messages for part in message.parts):
-            if isinstance(part, ToolCallPart):
-                calls[part.tool_call_id] = part
-            elif isinstance(part, ToolReturnPart):
-                self.characters += len(str(part.content))
-                call = calls.get(part.tool_call_id)
-                arguments = call.args_as_dict() if call else {}
-                self._take_in_result(part.tool_name, arguments, str(part.content), tools)
-            elif isinstance(part, SystemPromptPart):
-                self.texts.append(part.content)
-            elif isinstance(part, UserPromptPart) and isinstance(part.content, str):
-                if self.question:
-                    self.texts.append(part.content)
-                self.question = self.question or part.content
-
-    def _take_in_result(self, tool: str, arguments: Mapping[str, Json], content: str, tools: Tools) -> None:
-        items = read_items(content)
-        if tool == tools.find:
-            self.notebook.note_hits(str(arguments.get(tools.text, "")), items)
-        elif tool == tools.read:
-            self.notebook.note_lines(items)
+def _notes(heard: Heard, tools: Tools) -> Notebook:
+    """What the tools have shown so far."""
+    notebook = Notebook()
+    for answer in heard.answers:
+        items = read_items(answer.text)
+        if answer.tool == tools.find:
+            notebook.note_hits(str(answer.arguments.get(tools.text, "")), items)
+        elif answer.tool == tools.read:
+            notebook.note_lines(items)
+    return notebook
 
 
-def _steps(messages: Sequence[ModelMessage], info: AgentInfo, seed: int) -> Iterator[Step | int]:
-    """The next step, then the characters that were read."""
-    tools = Tools.recognise(info.function_tools)
-    heard = _Heard()
-    if tools is not None:
-        heard.take_in(messages, tools)
+def _step(heard: Heard, tools: Tools | None, seed: int) -> Step:
+    """What is done next."""
     question = read_question(heard.question)
     if tools is None or question is None:
-        yield NOT_FOUND
-    else:
-        advice = read_advice("\n".join(heard.texts))
-        yield Mind(question=question, tools=tools, advice=advice, notebook=heard.notebook, seed=seed).next()
-    yield heard.characters + sum(map(len, heard.texts))
+        return NOT_FOUND
+    advice = read_advice("\n".join(heard.instructions))
+    return Mind(question=question, tools=tools, advice=advice, notebook=_notes(heard, tools), seed=seed).next()
 
 
 def almanac_model(config: ModelConfig) -> LocalModel:
@@ -244,12 +208,13 @@ def almanac_model(config: ModelConfig) -> LocalModel:
 
     async def respond(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         seed = int((info.model_settings or {}).get("seed") or 0)
-        step, characters = _steps(messages, info, seed)
-        usage = RequestUsage(input_tokens=int(str(characters)) // 4, output_tokens=8)
+        heard = Heard.of(messages)
+        step = _step(heard, Tools.recognise(info.function_tools), seed)
+        usage = RequestUsage(input_tokens=heard.characters // 4, output_tokens=8)
         if isinstance(step, tuple):
             part = ToolCallPart(step[0], step[1], f"call-{len(messages)}")
             return ModelResponse(parts=[part], usage=usage)
-        return ModelResponse(parts=[TextPart(str(step))], usage=usage)
+        return ModelResponse(parts=[TextPart(step)], usage=usage)
 
     return LocalModel(respond, name=NAME, version=VERSION)
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from chase.core.agents import Draft
 from chase.core.errors import UserError
-from chase.core.interfaces import Benchmark
 from chase.core.values import Json
 from chase.harness.spec import Harness
 from chase.methods.audit import AuditPlan, SearchSettings, audit_harness
@@ -22,10 +21,10 @@ from chase.runs.accounting import episodes_of, tokens_of
 from chase.runs.agents import make_challenger
 from chase.runs.config import RawSettings
 from chase.runs.finding import Which
-from chase.runs.life import Life, OpenRun
+from chase.runs.life import Life, OpenRun, Prepared
 from chase.runs.listening import Listener
 from chase.runs.loops import run_to_end
-from chase.runs.models import Models, access_of
+from chase.runs.models import checked_models
 from chase.runs.opening import Opener, locate, open_harness, role_sizes, split_sizes
 from chase.runs.pricing import priced
 from chase.runs.results import AuditResult, ForecastResult
@@ -35,21 +34,12 @@ COMMAND = "audit"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audit:
+class Audit(Prepared[AuditSettings]):
     """What one `chase audit` examines, everything checked."""
 
-    settings: AuditSettings
-    models: Models
-    model: str
-    benchmark: Benchmark[Any]
-    """With as many tasks as were asked for."""
     plan: AuditPlan
 
     schema = AuditResult.schema
-
-    @property
-    def concurrency(self) -> int:
-        return self.settings.concurrency
 
     @property
     def label(self) -> str:
@@ -110,9 +100,7 @@ def prepare(said: RawSettings[AuditSettings], opener: Opener, listener: Listener
     settings = said.settings()
     if settings.use_cert is not None and not settings.use_cert.strip():
         raise UserError("--use-cert needs a reason: it stays in the record.")
-    name = str(settings.model)
-    models = Models(access_of(settings, said.models, listener))
-    models.get(name)  # what can be refused at once is, before a benchmark is built
+    models = checked_models(settings, said.models, listener)
     challenger = make_challenger(settings, models)
     whole = opener.benchmark(settings)
     benchmark = whole.fewer(split_sizes(settings.split_sizes, role_sizes(whole)))
@@ -141,7 +129,7 @@ def prepare(said: RawSettings[AuditSettings], opener: Opener, listener: Listener
     if plan.harness.hash == plan.baseline.hash:
         named = settings.harness if isinstance(settings.harness, str) else plan.harness.hash[:12]
         raise UserError(f"harness={named} is the same as its baseline: there is no gain to audit.")
-    return Audit(settings=settings, models=models, model=name, benchmark=benchmark, plan=plan)
+    return Audit(settings=settings, models=models, benchmark=benchmark, plan=plan)
 
 
 def _draft(path: Path, kit: ProtocolKit) -> Draft:

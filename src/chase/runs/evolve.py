@@ -26,10 +26,10 @@ from chase.runs.config import RawSettings
 from chase.runs.finding import Which, find_unfinished
 from chase.runs.folder import RunFolder
 from chase.runs.kinds import Options
-from chase.runs.life import Life, OpenRun, note_models
+from chase.runs.life import Life, OpenRun, Prepared, note_models
 from chase.runs.listening import CertificationStarted, Listener
 from chase.runs.loops import run_to_end
-from chase.runs.models import Models, access_of
+from chase.runs.models import checked_models
 from chase.runs.opening import Opener, locate, open_harness, role_sizes, rollout_counts, split_sizes
 from chase.runs.pricing import priced
 from chase.runs.results import EvolveResult, ForecastResult
@@ -49,14 +49,9 @@ AGENT_SETTINGS: Mapping[Agent, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evolution:
+class Evolution(Prepared[EvolveSettings]):
     """What one `chase evolve` does, everything checked."""
 
-    settings: EvolveSettings
-    models: Models
-    model: str
-    benchmark: Benchmark[Any]
-    """With as many tasks as were asked for."""
     sizes: Mapping[str, int]
     plan: Plan
     certify: bool
@@ -66,10 +61,6 @@ class Evolution:
     """The result of a finished run that is certified now."""
 
     schema = EvolveResult.schema
-
-    @property
-    def concurrency(self) -> int:
-        return self.settings.concurrency
 
     @property
     def label(self) -> str:
@@ -179,9 +170,7 @@ def prepare(said: RawSettings[EvolveSettings], opener: Opener, listener: Listene
     method = find_method(settings.method)
     refuse_idle(method, said.given)
     edit_space = EDIT_SPACES[choose("edit-space", settings.edit_space, EDIT_SPACES)]
-    name = str(settings.model)
-    models = Models(access_of(settings, said.models, listener))
-    models.get(name)  # what can be refused at once is, before a benchmark is built
+    models = checked_models(settings, said.models, listener)
     proposer, challenger = make_proposer(settings, models), make_challenger(settings, models)
     whole = opener.benchmark(settings)
     sizes = split_sizes(settings.split_sizes, role_sizes(whole))
@@ -202,7 +191,6 @@ def prepare(said: RawSettings[EvolveSettings], opener: Opener, listener: Listene
     return Evolution(
         settings=settings,
         models=models,
-        model=name,
         benchmark=benchmark,
         sizes=sizes,
         plan=plan,

@@ -8,9 +8,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from chase.core.errors import BudgetExhausted
+from chase.core.interfaces import Benchmark
 from chase.core.values import Json
 from chase.engine.runner import RunPaused
 from chase.engine.sandbox import Sandbox
@@ -22,6 +23,7 @@ from chase.runs.finding import Which, free_id, run_id
 from chase.runs.folder import RunFolder
 from chase.runs.listening import Listener, RunBegun, RunEnded
 from chase.runs.models import Models, at_the_cap, count_paid
+from chase.runs.settings import Paid
 from chase.store.records import Run
 from chase.store.store import Store
 from chase.store.workspace import Workspace
@@ -80,6 +82,27 @@ class Work(Protocol):
     async def carry_out(self, run: OpenRun) -> dict[str, Json]:
         """What came out, but for the run and the time. Called again after an interruption, it goes on."""
         ...
+
+
+P = TypeVar("P", bound=Paid)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared(Generic[P]):
+    """What the work of every command is made from."""
+
+    settings: P
+    models: Models
+    benchmark: Benchmark[Any]
+    """With as many tasks as were asked for."""
+
+    @property
+    def model(self) -> str:
+        return str(self.settings.model)
+
+    @property
+    def concurrency(self) -> int:
+        return self.settings.concurrency
 
 
 W = TypeVar("W", bound=Work)

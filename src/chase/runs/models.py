@@ -103,6 +103,13 @@ def access_of(settings: Paid, tables: Tables, listener: Listener) -> Access:
     )
 
 
+def checked_models(settings: Paid, tables: Tables, listener: Listener, *, alone: bool = False) -> Models:
+    """The models that settings name: what can be refused at once is, before a benchmark is built."""
+    models = Models(access_of(settings, tables, listener), alone=alone)
+    models.get(str(settings.model))
+    return models
+
+
 def make_meter(settings: Money) -> Meter | None:
     """The run's meter; None where nothing is capped."""
     usd, tokens = settings.budget_usd, settings.budget_tokens

@@ -15,10 +15,10 @@ from chase.engine.runner import Pace, Runner, ScoredRollout
 from chase.harness.spec import Harness
 from chase.runs.config import RawSettings
 from chase.runs.finding import Which
-from chase.runs.life import Life, OpenRun, note_models
+from chase.runs.life import Life, OpenRun, Prepared, note_models
 from chase.runs.listening import Listener
 from chase.runs.loops import run_to_end
-from chase.runs.models import Models, access_of
+from chase.runs.models import checked_models
 from chase.runs.opening import Opener, locate, open_harness
 from chase.runs.results import RolloutResult
 from chase.runs.settings import RolloutSettings
@@ -30,23 +30,15 @@ COMMAND = "rollout"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluation:
+class Evaluation(Prepared[RolloutSettings]):
     """What one `chase rollout` evaluates, everything checked."""
 
-    settings: RolloutSettings
-    models: Models
-    model: str
-    benchmark: Benchmark[Any]
     transformation: Transformation[Any]
     harness: Harness
     tasks: tuple[str, ...]
     rollouts: int
 
     schema = RolloutResult.schema
-
-    @property
-    def concurrency(self) -> int:
-        return self.settings.concurrency
 
     @property
     def label(self) -> str:
@@ -112,9 +104,7 @@ def rollout(said: RawSettings[RolloutSettings], listener: Listener) -> RolloutRe
 def prepare(said: RawSettings[RolloutSettings], opener: Opener, listener: Listener) -> Evaluation:
     """The evaluation that was described, everything checked before anything runs."""
     settings = said.settings()
-    name = str(settings.model)
-    models = Models(access_of(settings, said.models, listener), alone=True)
-    models.get(name)  # what can be refused at once is, before a benchmark is built
+    models = checked_models(settings, said.models, listener, alone=True)
     benchmark = opener.benchmark(settings)
     split = choose("split", settings.split, benchmark.roles)
     if split in benchmark.sealed and not (settings.unseal or "").strip():
@@ -123,7 +113,6 @@ def prepare(said: RawSettings[RolloutSettings], opener: Opener, listener: Listen
     return Evaluation(
         settings=settings,
         models=models,
-        model=name,
         benchmark=benchmark,
         transformation=resolve_variant(benchmark, settings.variant),
         harness=harness,

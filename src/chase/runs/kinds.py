@@ -61,26 +61,28 @@ class Whole(Kind):
         return value
 
 
-class Seconds(Kind):
+class Amount(Kind):
+    """A number, 0 or more."""
+
+    flag = float
+    what: ClassVar[str] = "a number"
+
+    def check(self, value: Any) -> float:
+        if not is_amount(value):
+            raise ValueError(f"must be {self.what}, 0 or more")
+        return float(value)
+
+
+class Seconds(Amount):
     """A time, 0 or more."""
 
-    flag = float
-
-    def check(self, value: Any) -> float:
-        if not is_amount(value):
-            raise ValueError("must be a number of seconds, 0 or more")
-        return float(value)
+    what = "a number of seconds"
 
 
-class Dollars(Kind):
+class Dollars(Amount):
     """An amount of USD, 0 or more."""
 
-    flag = float
-
-    def check(self, value: Any) -> float:
-        if not is_amount(value):
-            raise ValueError("must be an amount of USD, 0 or more")
-        return float(value)
+    what = "an amount of USD"
 
 
 class Level(Kind):

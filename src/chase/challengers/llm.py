@@ -135,7 +135,7 @@ class LanguageModelChallenger(RecordedAgent):
     async def revise(self, context: ChallengerContext, refused: Sequence[Refusal]) -> Sequence[Draft]:
         if self._talk is None or self._reading is None:
             return ()
-        told = "\n".join(f"- {refusal.name}: {refusal.reason}" for refusal in refused)
+        told = "\n".join(f"- {refusal}" for refusal in refused)
         asked = self._prompts.fill("refused", refusals=self._reading.fenced("what cannot be used, and why", told))
         return self._drafts(context, await self._talk.work(asked, PROPOSALS, turns=FURTHER_TURNS))
 

@@ -53,6 +53,9 @@ class Refusal:
     """What the agent may call it: its track, or its number."""
     reason: str
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason}"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EpisodeBounds:

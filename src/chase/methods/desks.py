@@ -129,7 +129,7 @@ class ProposerDesk:
         accepted, refused = self._examine(answers, asked)
         for named in accepted:
             self.evaluated.setdefault(named.harness.hash, named.name)
-        told = list(dict.fromkeys(f"{refusal.name}: {refusal.reason}" for refusal in refused))
+        told = list(dict.fromkeys(map(str, refused)))
         return accepted, told if answers else ["the whole round: the Proposer handed in no candidate"]
 
     async def _ask(self, context: ProposerContext, asked: _Round) -> list[Candidate]:

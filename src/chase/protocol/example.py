@@ -29,6 +29,11 @@ class Change:
     before: str
     after: str
 
+    @classmethod
+    def between(cls, call: Call, before: ToolResult, after: ToolResult) -> Change:
+        """What becomes of a call's result."""
+        return cls(call=call, before=before.text, after=after.text)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Example:
@@ -65,13 +70,13 @@ def example_of(benchmark: Benchmark[State], transformation: Transformation[State
     looks = [answers(before.listing, after.listing, lambda _: {})]
     if before.search and after.search:
         looks.append(answers(before.search.tool, after.search.tool, lambda i: _search_arguments(i, question)))
-    changes = [_change(*found) for found in looks if found is not None and found[1].text != found[2].text]
+    changes = [Change.between(*found) for found in looks if found is not None and found[1].text != found[2].text]
     if before.open and after.open:
         listed = sorted(benchmark.sightings(task, released), key=lambda shown: shown.listing or 0)
         for shown in listed[:MOST_OPENED]:
             found = answers(before.open.tool, after.open.tool, partial(_open_arguments, document=shown.id))
             if found is not None and _contents(found[1]) != _contents(found[2]):
-                changes.append(_change(*found))
+                changes.append(Change.between(*found))
                 break
     return Example(task=task, changes=tuple(changes))
 
@@ -79,10 +84,6 @@ def example_of(benchmark: Benchmark[State], transformation: Transformation[State
 _Answers = tuple[Call, ToolResult, ToolResult]
 Arguments = Callable[[ToolInterface], Mapping[str, Json]]
 """The arguments of a call, under the names of a variant."""
-
-
-def _change(call: Call, before: ToolResult, after: ToolResult) -> Change:
-    return Change(call=call, before=before.text, after=after.text)
 
 
 def _search_arguments(interface: ToolInterface, question: str) -> Mapping[str, Json]:

@@ -18,6 +18,10 @@ class Wanted:
     category: str
     period: str
 
+    def stands_in(self, record: Mapping[str, str]) -> bool:
+        """Whether a record is of its category and period."""
+        return record.get("period") == self.period and record.get("category") == self.category
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Understood:
@@ -38,11 +42,7 @@ class Understood:
 
     def matches(self, wanted: Wanted, record: Mapping[str, str]) -> bool:
         """Whether a record is about the amount, whatever its conditions say."""
-        return (
-            record.get("entity") == self.entity
-            and record.get("period") == wanted.period
-            and record.get("category") == wanted.category
-        )
+        return record.get("entity") == self.entity and wanted.stands_in(record)
 
     def conforms(self, record: Mapping[str, str]) -> bool:
         """Whether a record meets every condition of the question."""

@@ -7,7 +7,10 @@ measurements need besides (a peer's own program, say) goes into a folder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 
@@ -31,3 +34,15 @@ class Row:
 
 
 Measurement = Callable[[], Sequence[Row]]
+
+
+@contextmanager
+def loopback_server(latency: float, turns: int, *options: str) -> Iterator[str]:
+    """The address of the loopback server, in a process of its own."""
+    command = [sys.executable, "-m", "chase.testing.openai_server", "--latency", str(latency), "--turns", str(turns)]
+    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()

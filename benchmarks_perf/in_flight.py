@@ -11,17 +11,14 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
-import subprocess
-import sys
 import tempfile
 import urllib.request
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks_perf import Measurement, Row
+from benchmarks_perf import Measurement, Row, loopback_server
 from benchmarks_perf.rollouts_in_process import NAME, TURNS, WARM_UP, evaluate, jobs_of
 from chase.benchmarks.syn_ledger.benchmark import open_syn_ledger
 from chase.models.config import ModelConfig
@@ -66,19 +63,6 @@ class Flight:
         return "".join(_BARS[min(len(_BARS) - 1, int(mean / CONCURRENCY * len(_BARS)))] for mean in means)
 
 
-@contextmanager
-def watched_server(latency: float) -> Iterator[str]:
-    """The address of a loopback server that notes what is in flight."""
-    options = ["--latency", str(latency), "--turns", str(TURNS), "--watch"]
-    command = [sys.executable, "-m", "chase.testing.openai_server", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            process.terminate()
-
-
 def noted(url: str) -> Flight:
     with urllib.request.urlopen(f"{url}/in-flight") as response:
         return Flight([(moment, count) for moment, count in json.load(response)])
@@ -87,7 +71,7 @@ def noted(url: str) -> Flight:
 def fly(latency: float) -> Flight:
     """The flight of all rollouts, after a few that load what is loaded late."""
     benchmark = open_syn_ledger(NAME, cache=None)
-    with watched_server(latency) as url:
+    with loopback_server(latency, TURNS, "--watch") as url:
         for count in (WARM_UP, ROLLOUTS):
             noted(url)  # what was before is forgotten
             model = connect(ModelConfig(name="openai-compatible:scripted", base_url=url, max_concurrency=CONCURRENCY))

@@ -11,12 +11,9 @@ import asyncio
 import json
 import multiprocessing
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +32,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_core import from_json
 
-from benchmarks_perf import Measurement, Row
+from benchmarks_perf import Measurement, Row, loopback_server
 from benchmarks_perf.peers import INSPECT, Unavailable, run_inspect
 from benchmarks_perf.rollouts_in_process import NAME, TURNS, WARM_UP, evaluate, jobs_of
 from chase.benchmarks.syn_ledger.benchmark import open_syn_ledger
@@ -57,18 +54,6 @@ OURS, PYDANTIC_AI, AIOHTTP = "ours", "pydantic-ai", "aiohttp alone"
 RawSettings = dict[str, Any]
 Client = Callable[[str, RawSettings], dict[str, float]]
 """Does its work at an address with the texts of `texts`; its figures."""
-
-
-@contextmanager
-def server() -> Iterator[str]:
-    """The address of the loopback server, in a process of its own."""
-    command = [sys.executable, "-m", "chase.testing.openai_server", "--latency", str(LATENCY), "--turns", str(TURNS)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            process.terminate()
 
 
 def texts() -> RawSettings:
@@ -256,7 +241,10 @@ def _in_turn(
     runs: dict[str, list[dict[str, float]]] = {**{client: [] for client in clients}, INSPECT: []}
     missing: dict[str, str] = {}
     said = texts()
-    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool, server() as url:
+    with (
+        multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool,
+        loopback_server(LATENCY, TURNS) as url,
+    ):
         for _ in range(REPETITIONS):
             for client, run in clients.items():
                 runs[client].append(pool.apply(run, (url, said)))

@@ -12,21 +12,15 @@ from typing import Any
 
 import pytest
 
-from chase.agents.history import HistoryWriter
-from chase.agents.records import AgentRecords
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.challengers.coding_agent import CodingAgentChallenger
 from chase.core.agents import ChallengerContext, Draft
 from chase.core.errors import SetupError
-from chase.methods.arena import Contender
 from chase.methods.desks import ChallengerDesk
 from chase.methods.journal import Journal
 from chase.protocol.kit import ProtocolKit
-from chase.store.records import Use
-from chase.store.store import Store
-from chase.store.workspace import Workspace
 from chase.testing.ledger import H0
-from tests.agents.desk_commands import command, needs_bubblewrap, program, readable
+from tests.agents.desk_commands import CommandBench, command, needs_bubblewrap, program, readable
 
 pytestmark = needs_bubblewrap
 
@@ -59,28 +53,19 @@ def kit(ledger: SynLedger) -> ProtocolKit:
     return ProtocolKit(ledger)
 
 
-class Bench:
-    """A run's records and history, and Challengers that are scripts."""
+class Bench(CommandBench):
+    """Challengers that are scripts."""
+
+    place = "rounds/1/challenge"
 
     def __init__(self, root: Path, kit: ProtocolKit) -> None:
-        self.root, self.kit = root, kit
-        self.workspace = Workspace(root / "workspace")
-        self.store = Store.open(self.workspace, write=True)
-        self.store.create_run("run-1", {})
-        self.tree = HistoryWriter(self.workspace.run_folder("run-1") / "history")
-        for name, harness in {"H0": H0, "r1-guidance": H1}.items():
-            self.tree.add_harness(name, harness, {})
-            scores = {"task-1": (1.0,)}
-            self.tree.add_scores(name, "released", scores, {"task-1": ("answered",)}, {("task-1", 0): {"seen": 1}})
-
-    @property
-    def folder(self) -> Path:
-        return self.workspace.run_folder("run-1") / "rounds" / "1" / "challenge"
+        super().__init__(root, {"H0": H0, "r1-guidance": H1}, (1.0,))
+        self.kit = kit
 
     def challenger(self, body: str, **settings: Any) -> CodingAgentChallenger:
         line = command(self.root, textwrap.dedent(ANSWER) + textwrap.dedent(body))
         made = CodingAgentChallenger(line, readable=readable(self.root), timeout_seconds=60, **settings)
-        made.attach(AgentRecords(store=self.store, use=Use(run="run-1", method="chase"), folder=self.folder.parents[2]))
+        made.attach(self.records())
         return made
 
     def context(self) -> ChallengerContext:
@@ -99,16 +84,7 @@ class Bench:
             challenger=challenger, tree=self.tree, journal=Journal(self.workspace, "run-1"), kit=self.kit,
             seed=1,
         )  # fmt: skip
-        current, initial = Contender(name="r1-guidance", harness=H1), Contender(name="H0", harness=H0)
-        return await desk.drafts(1, current, initial, proposals=3)
-
-    def attempt(self, number: int = 1) -> dict[str, Any]:
-        found = json.loads((self.folder / f"attempt-{number}.json").read_text())
-        assert isinstance(found, dict)
-        return found
-
-    def runs(self) -> int:
-        return len((self.folder / "desk-1" / "runs").read_text().splitlines())
+        return await desk.drafts(1, self.current, self.initial, proposals=3)
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from chase.agents.coding_agent import NOT_REPORTED
-from chase.agents.history import HistoryWriter
-from chase.agents.records import AgentEpisode, AgentRecords
+from chase.agents.records import AgentEpisode
 from chase.agents.reported_usage import reported_usage
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import ALL_EDITS, CANDIDATE_TRACKS, Candidate, ProposerContext
@@ -25,11 +24,8 @@ from chase.methods.arena import Contender
 from chase.methods.desks import Assignment, ProposerDesk
 from chase.methods.journal import Journal
 from chase.proposers.coding_agent import CodingAgentProposer
-from chase.store.records import Use
-from chase.store.store import Store
-from chase.store.workspace import Workspace
 from chase.testing.ledger import H0
-from tests.agents.desk_commands import command, needs_bubblewrap, program, readable
+from tests.agents.desk_commands import CommandBench, command, needs_bubblewrap, program, readable
 from tests.methods.runs import few_tasks, plan, running
 
 pytestmark = needs_bubblewrap
@@ -65,28 +61,19 @@ def script(body: str) -> str:
     return textwrap.dedent(ANSWER) + textwrap.dedent(body)
 
 
-class Bench:
-    """A run's records and history, and Proposers that are scripts."""
+class Bench(CommandBench):
+    """Proposers that are scripts."""
+
+    place = "rounds/2/propose"
 
     def __init__(self, root: Path, benchmark: SynLedger) -> None:
-        self.root, self.benchmark = root, benchmark
-        self.workspace = Workspace(root / "workspace")
-        self.store = Store.open(self.workspace, write=True)
-        self.store.create_run("run-1", {})
-        self.tree = HistoryWriter(self.workspace.run_folder("run-1") / "history")
-        for name, harness in {"H0": H0, "r1-guidance": H1}.items():
-            self.tree.add_harness(name, harness, {})
-            scores = {"task-1": (1.0, 0.0)}
-            self.tree.add_scores(name, "released", scores, {"task-1": ("answered",) * 2}, {("task-1", 0): {"seen": 1}})
-
-    @property
-    def folder(self) -> Path:
-        return self.workspace.run_folder("run-1") / "rounds" / "2" / "propose"
+        super().__init__(root, {"H0": H0, "r1-guidance": H1}, (1.0, 0.0))
+        self.benchmark = benchmark
 
     def proposer(self, body: str, **settings: Any) -> CodingAgentProposer:
         line = command(self.root, script(body))
         made = CodingAgentProposer(line, readable=readable(self.root), timeout_seconds=60, **settings)
-        made.attach(AgentRecords(store=self.store, use=Use(run="run-1", method="chase"), folder=self.folder.parents[2]))
+        made.attach(self.records())
         return made
 
     def context(self, **changes: Any) -> ProposerContext:
@@ -109,16 +96,8 @@ class Bench:
 
     async def decided(self, body: str) -> tuple[list[Contender], list[str]]:
         """What the host accepts and refuses in a whole round of asking."""
-        current, initial = Contender(name="r1-guidance", harness=H1), Contender(name="H0", harness=H0)
-        return await self.desk(self.proposer(body)).candidates(2, current, initial, Assignment(epsilon="0.05"))
-
-    def attempt(self, number: int = 1) -> dict[str, Any]:
-        found = json.loads((self.folder / f"attempt-{number}.json").read_text())
-        assert isinstance(found, dict)
-        return found
-
-    def runs(self, desk: str = "desk-1") -> int:
-        return len((self.folder / desk / "runs").read_text().splitlines())
+        desk = self.desk(self.proposer(body))
+        return await desk.candidates(2, self.current, self.initial, Assignment(epsilon="0.05"))
 
     def spent(self) -> list[tuple[int, int, int, float | None]]:
         return [
@@ -291,9 +270,7 @@ async def test_a_command_sees_neither_the_store_nor_the_workspace_nor_a_key(
 async def test_a_readable_workspace_is_empty_to_a_command(bench: Bench) -> None:
     line = command(bench.root, f"print(os.listdir({str(bench.workspace.state)!r}))")
     proposer = CodingAgentProposer(line, readable=[*readable(bench.root), bench.root])
-    proposer.attach(
-        AgentRecords(store=bench.store, use=Use(run="run-1", method="chase"), folder=bench.folder.parents[2])
-    )
+    proposer.attach(bench.records())
     await proposer.propose(bench.context())
     assert (bench.folder / "log-1.stdout").read_text() == "[]\n"
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from typing import Any
 
 from chase.core.values import Outcome, Rollout, RolloutKey, Status, Usage
 from chase.store.digests import rollout_digest
-from chase.store.records import LedgerRow
+from chase.store.records import LedgerRow, Use
+from chase.store.store import Store
+from chase.store.workspace import Workspace
 
 WORDS = [f"w{random.Random(number).getrandbits(24):06x}" for number in range(400)]
 
@@ -89,3 +92,14 @@ def sample_ledger(rollout: Rollout, *costs: float | None, run: str = "run-1", me
         )
         for cost in costs
     ]
+
+
+def fill(workspace: Workspace, rollouts: Iterable[Rollout], *costs: float | None) -> Workspace:
+    """A closed store with one of everything: a run with a seal, its rollouts at these costs, one that failed."""
+    with Store.open(workspace, write=True) as store:
+        store.create_run("run-1", {"seed": 1})
+        store.record_seal("run-1", {"final": "abc"})
+        for rollout in rollouts:
+            store.record_sync(rollout, sample_ledger(rollout, *costs), use=Use(run="run-1", method="chase"))
+        store.record_sync(failed_rollout(9))
+    return workspace

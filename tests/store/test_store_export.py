@@ -7,27 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store_samples import failed_rollout, sample_ledger, sample_rollout
+from store_samples import failed_rollout, fill, sample_rollout
 
 from chase.core.errors import SetupError, UserError
 from chase.core.keyed import digest
 from chase.store import export
 from chase.store.digests import rollout_digest
-from chase.store.records import Use
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 
 
 @pytest.fixture
 def filled(workspace: Workspace) -> Workspace:
-    with Store.open(workspace, write=True) as store:
-        store.create_run("run-1", {"seed": 1})
-        store.record_seal("run-1", {"final": "abc"})
-        for number in range(5):
-            rollout = sample_rollout(number, score=number / 4, answer=f"é {number}", cost_usd=0.5 if number else None)
-            store.record_sync(rollout, sample_ledger(rollout, 0.5, None), use=Use(run="run-1", method="chase"))
-        store.record_sync(failed_rollout(9))
-    return workspace
+    rollouts = [
+        sample_rollout(number, score=number / 4, answer=f"é {number}", cost_usd=0.5 if number else None)
+        for number in range(5)
+    ]
+    return fill(workspace, rollouts, 0.5, None)
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from store_samples import sample_key, sample_ledger, sample_rollout
 
 from chase.core.errors import UserError
 from chase.store.digests import rollout_digest
-from chase.store.records import LedgerRow, Use
+from chase.store.records import Use
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 
@@ -86,19 +86,7 @@ def test_a_resumed_run_does_not_turn_its_own_rollouts_into_reused_ones(workspace
 
 
 async def test_requests_of_agents_are_in_the_ledger_without_a_rollout(workspace: Workspace) -> None:
-    row = LedgerRow(
-        run="run-1",
-        method="chase",
-        role="evo",
-        episode="proposer-1",
-        purpose="propose",
-        input_tokens=10,
-        cached_tokens=0,
-        output_tokens=5,
-        cost_usd=None,
-        wall_seconds=1.0,
-        served_model="served-1",
-    )
+    row = replace(*sample_ledger(sample_rollout(), None), episode="proposer-1", purpose="propose")
     with Store.open(workspace, write=True) as store:
         await store.record_requests([row, row])
         store.record_requests_sync([row])

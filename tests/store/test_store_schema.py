@@ -11,6 +11,7 @@ import pytest
 from store_samples import sample_rollout
 
 from chase.core.errors import IntegrityError, SetupError
+from chase.core.values import Rollout
 from chase.store import schema
 from chase.store.digests import rollout_digest
 from chase.store.schema import MIGRATIONS, TABLES, migrate
@@ -57,12 +58,18 @@ def test_every_table_has_the_columns_that_its_row_digest_covers(workspace: Works
     connection.close()
 
 
-def test_an_older_store_is_migrated_and_keeps_its_rollouts(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rollout = sample_rollout()
+@pytest.fixture
+def rollout(workspace: Workspace) -> Rollout:
+    """One that the store has."""
+    made = sample_rollout()
     with Store.open(workspace, write=True) as store:
-        store.record_sync(rollout)
+        store.record_sync(made)
+    return made
+
+
+def test_an_older_store_is_migrated_and_keeps_its_rollouts(
+    workspace: Workspace, rollout: Rollout, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert version_of(workspace) == len(MIGRATIONS) == 2
 
     newer = (*MIGRATIONS, "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('from version 2')")
@@ -124,11 +131,8 @@ def test_reading_where_there_is_no_store_is_refused_and_makes_none(workspace: Wo
 
 
 def test_a_store_on_a_medium_that_cannot_be_written_is_readable(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, rollout: Rollout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rollout = sample_rollout()
-    with Store.open(workspace, write=True) as store:
-        store.record_sync(rollout)
     monkeypatch.setattr(schema.os, "access", lambda path, mode: False)
     with Store.open(workspace, write=False) as store:
         assert store.get(rollout_digest(rollout.key)) is not None

@@ -7,10 +7,10 @@ import struct
 from pathlib import Path
 
 import pytest
-from store_samples import failed_rollout, sample_key, sample_ledger, sample_rollout, sample_trace
+from store_samples import failed_rollout, fill, sample_key, sample_rollout, sample_trace
 
 from chase.store.digests import rollout_digest
-from chase.store.records import Problem, Use
+from chase.store.records import Problem
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 
@@ -21,16 +21,9 @@ MARKED = rollout_digest(sample_key("task-3"))
 
 @pytest.fixture
 def filled(workspace: Workspace) -> Workspace:
-    """A closed store with one of everything, checkpointed into its one file."""
-    with Store.open(workspace, write=True) as store:
-        store.create_run("run-1", {"seed": 1})
-        store.record_seal("run-1", {"final": "abc"})
-        for number in range(6):
-            marked = number == 3
-            rollout = sample_rollout(number, score=SCORE if marked else 1.0, answer=ANSWER if marked else "1")
-            store.record_sync(rollout, sample_ledger(rollout, 0.5), use=Use(run="run-1", method="chase"))
-        store.record_sync(failed_rollout(9))
-    return workspace
+    """One of everything, checkpointed into one file."""
+    marked = sample_rollout(3, score=SCORE, answer=ANSWER)
+    return fill(workspace, [marked if number == 3 else sample_rollout(number, answer="1") for number in range(6)], 0.5)
 
 
 def flip(workspace: Workspace, position: int, mask: int = 0x01) -> None:

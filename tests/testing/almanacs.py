@@ -13,11 +13,20 @@ from chase.engine.rollout import Job
 from chase.harness.folder import initial_harness
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness, Structure
+from chase.models.chat import ChatModel
+from chase.models.config import ModelConfig
+from chase.models.connect import connect
 from chase.testing.almanac.benchmark import BROAD, Almanac, open_almanac
 from chase.testing.almanac.questions import read_question
+from chase.testing.almanac.reader import register_reader
 
 NAME = "almanac@7"
 open_once = cache(open_almanac)
+
+
+def connect_reader() -> ChatModel:
+    """`sim:almanac`."""
+    return connect(ModelConfig(name=register_reader()))
 
 
 def sights(benchmark: Almanac, task: str, variant: str) -> Mapping[str, Sequence[Sighting]]:

@@ -15,12 +15,7 @@ from chase.protocol.selftest import selftest
 from chase.testing.almanac.benchmark import Almanac
 from chase.testing.almanac.canonical import CORPUS, AlmanacSubject
 from chase.testing.almanac.operators import ALLOWLIST
-from tests.testing.almanacs import NAME, open_once
-
-
-@pytest.fixture
-def almanac() -> Almanac:
-    return open_once(NAME)
+from tests.testing.almanacs import open_once
 
 
 def form(*operators: tuple[str, dict[str, Any]], **more: Any) -> dict[str, Any]:

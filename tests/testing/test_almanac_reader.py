@@ -7,23 +7,11 @@ import json
 import pytest
 
 from chase.models.chat import ChatModel, request_parameters
-from chase.models.config import ModelConfig
-from chase.models.connect import connect
 from chase.testing.almanac.benchmark import Almanac
-from chase.testing.almanac.reader import NOT_FOUND, Tools, read_advice, register_reader
+from chase.testing.almanac.reader import NOT_FOUND, Tools, read_advice
 from chase.testing.almanac.reading import read_items
 from tests.engine.rollouts import roll, tool_events
-from tests.testing.almanacs import NAME, make_harness, make_job, open_once
-
-
-@pytest.fixture
-def almanac() -> Almanac:
-    return open_once(NAME)
-
-
-@pytest.fixture
-def reader() -> ChatModel:
-    return connect(ModelConfig(name=register_reader()))
+from tests.testing.almanacs import make_harness, make_job
 
 
 def test_it_recognises_the_tools_of_every_variant(almanac: Almanac) -> None:

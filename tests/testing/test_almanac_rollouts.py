@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from chase.agents.reading import read_trace
 from chase.core.interfaces import Transformation
 from chase.core.values import Rollout
@@ -28,7 +26,7 @@ from chase.testing.almanac.benchmark import Almanac
 from chase.testing.almanac.reader import register_reader
 from chase.testing.scripted import call
 from tests.engine.rollouts import events, follow, roll, tool_events
-from tests.testing.almanacs import NAME, make_harness, make_job, open_once, task_of
+from tests.testing.almanacs import make_harness, make_job, task_of
 
 RENAMED = (
     {"name": "alias-tools", "arguments": {"words": "desk"}},
@@ -41,16 +39,6 @@ SHORTEST_SNIPPET_FIRST = """
 def rerank(hits: list[Hit], state: State) -> list[int]:
     return sorted(range(len(hits)), key=lambda place: len(hits[place]["fields"].get("snippet", "")))
 """
-
-
-@pytest.fixture
-def almanac() -> Almanac:
-    return open_once(NAME)
-
-
-@pytest.fixture
-def reader() -> ChatModel:
-    return connect(ModelConfig(name=register_reader()))
 
 
 def transformed(almanac: Almanac, *operators: Mapping[str, Any]) -> Transformation[Any]:

@@ -19,18 +19,14 @@ from chase.harness.spec import Harness
 from chase.methods.audit import AuditOutcome, AuditPlan, SearchSettings, audit_harness
 from chase.methods.certification import CertificationOutcome
 from chase.methods.evolution import EvolutionOutcome
-from chase.models.chat import ChatModel
-from chase.models.config import ModelConfig
-from chase.models.connect import connect
 from chase.proposers.mining import MiningProposer
 from chase.protocol.archive import read_archive, replay
 from chase.protocol.kit import ProtocolKit
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 from chase.testing.almanac.benchmark import Almanac
-from chase.testing.almanac.reader import register_reader
 from tests.methods.runs import SpyingChallenger, SpyingProposer, Told, plan, running
-from tests.testing.almanacs import NAME, make_harness, open_once
+from tests.testing.almanacs import connect_reader, make_harness
 
 ROLLOUTS = dict.fromkeys(Almanac.roles, 2)
 SHORT_NAMES_FIRST = """
@@ -38,15 +34,6 @@ def rerank(hits: list[Hit], state: State) -> list[int]:
     return sorted(range(len(hits)), key=lambda place: len(hits[place]["fields"].get("name", "")))
 """
 kit_once = cache(ProtocolKit)
-
-
-@pytest.fixture
-def almanac() -> Almanac:
-    return open_once(NAME)
-
-
-def reader() -> ChatModel:
-    return connect(ModelConfig(name=register_reader()))
 
 
 class Cheat(AnswersOnce):
@@ -67,19 +54,18 @@ async def evolved(
     almanac: Almanac, folder: Path, method: str, proposer: Proposer, *, seed: int = 0, rounds: int = 2
 ) -> tuple[EvolutionOutcome, CertificationOutcome, Told]:
     """A run with the mining Challenger, certified."""
-    challenger = SpyingChallenger(name="mining")
     made: Any = plan(
         almanac,
         kit=kit_once(almanac),
         proposer=proposer,
-        challenger=challenger,
+        challenger=SpyingChallenger(name="mining"),
         method=method,
         seed=seed,
         rollouts=ROLLOUTS,
         rounds=rounds,
     )
     told = Told()
-    async with running(made, folder, told=told, model=reader()) as run:
+    async with running(made, folder, told=told, model=connect_reader()) as run:
         result = await run.evolve()
         return result, await run.certify(result), told
 
@@ -150,7 +136,9 @@ async def audited(almanac: Almanac, folder: Path, harness: Harness, *given: Draf
     with Store.open(Workspace(folder), write=True) as store:
         store.create_run("audit-1", {})
         async with Sandbox(max_sessions=4) as sandbox:
-            return await audit_harness(audit, run="audit-1", store=store, model=reader(), sandbox=sandbox, tell=Told())
+            return await audit_harness(
+                audit, run="audit-1", store=store, model=connect_reader(), sandbox=sandbox, tell=Told()
+            )
 
 
 def draft(*operators: tuple[str, dict[str, Any]]) -> Draft:

@@ -50,30 +50,17 @@ def test_dependencies_point_down() -> None:
         ("store/upward.py", "from chase.models import chat"),
         ("benchmarks/syn_ledger/upward.py", "def late():\n    from chase.cli import bench"),
         ("cli/upward.py", "from chase.testing import benchmark_suite"),
-    ],
-)
-def test_an_upward_import_is_caught(copy: Path, module: str, line: str) -> None:
-    (copy / "src" / "chase" / module).write_text(f"{line}\n")
-    ended = lint(copy)
-    assert ended.returncode != 0
-    assert "BROKEN" in ended.stdout
-    assert "upward" in ended.stdout
-
-
-@pytest.mark.parametrize(
-    ("module", "line"),
-    [
         ("engine/knowing.py", "from chase.benchmarks.syn_ledger.tools import LIMITS"),
         ("benchmarks/knowing.py", "def late():\n    from chase.benchmarks import syn_ledger"),
         ("cli/knowing.py", "import chase.benchmarks.syn_ledger.entry"),
     ],
 )
-def test_an_import_of_one_benchmark_is_caught(copy: Path, module: str, line: str) -> None:
+def test_an_import_upward_or_of_one_benchmark_is_caught(copy: Path, module: str, line: str) -> None:
     (copy / "src" / "chase" / module).write_text(f"{line}\n")
     ended = lint(copy)
     assert ended.returncode != 0
     assert "BROKEN" in ended.stdout
-    assert "knowing" in ended.stdout
+    assert Path(module).stem in ended.stdout
 
 
 def test_an_unchanged_copy_passes(copy: Path) -> None:

@@ -37,9 +37,7 @@ SMALL: dict[str, Any] = {"model": "sim:reader", "harness": "h0", "split": "conf1
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write_h0(tmp_path / "h0")
-    write_h0(tmp_path / "mine")
-    with (tmp_path / "mine" / "prompt.md").open("a") as prompt:
-        prompt.write("Read on.\n")
+    write_h0(tmp_path / "mine", say="Read on.\n")
     monkeypatch.setattr("chase.benchmarks.registry.open_benchmark", open_once)
     return tmp_path
 

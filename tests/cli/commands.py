@@ -78,9 +78,11 @@ def checked(text: str) -> dict[str, Any]:
     return payload
 
 
-def write_h0(folder: Path) -> Path:
-    """The initial harness, as a folder."""
+def write_h0(folder: Path, *, say: str = "") -> Path:
+    """The initial harness, as a folder, with more at the end of its prompt."""
     save_harness(H0, folder)
+    with (folder / "prompt.md").open("a") as prompt:
+        prompt.write(say)
     return folder
 
 

@@ -35,9 +35,7 @@ def whole(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], t
     """Commands on the whole benchmark, beside a cheat, its baseline and a transformation."""
     monkeypatch.chdir(tmp_path)
     write_h0(tmp_path / "h0")
-    write_h0(tmp_path / "cheat")
-    with (tmp_path / "cheat" / "prompt.md").open("a") as prompt:
-        prompt.write(CHEAT)
+    write_h0(tmp_path / "cheat", say=CHEAT)
     (tmp_path / "depth.json").write_text(json.dumps(DEPTH))
     return Commands(monkeypatch, capsys)
 

@@ -170,12 +170,17 @@ class _Faulty(SynLedger):
         return [faults.check(self, name) for name in ("sizes", "answer-from-records", "unique-solution")]
 
 
+@pytest.fixture
+def faulty(ledger: SynLedger) -> SynLedger:
+    """A ledger whose first task has two solutions."""
+    return faults.rebuilt(ledger, faults.in_task(ledger.tasks("evo")[0], faults.second_solution), _Faulty)
+
+
 @pytest.mark.parametrize("as_json", [False, True])
 def test_validate_ends_with_six_and_the_failing_task(
-    chase: Run, ledger: SynLedger, monkeypatch: pytest.MonkeyPatch, as_json: bool
+    chase: Run, faulty: SynLedger, monkeypatch: pytest.MonkeyPatch, as_json: bool
 ) -> None:
-    task = ledger.tasks("evo")[0]
-    faulty = faults.rebuilt(ledger, faults.in_task(task, faults.second_solution), _Faulty)
+    task = faulty.tasks("evo")[0]
     monkeypatch.setattr(bench, "open_benchmark", lambda *_: faulty)
     ended = chase("bench", "validate", NAME, *(["--json"] if as_json else []))
     assert ended.code == 6
@@ -401,10 +406,8 @@ def test_the_demo_keeps_its_last_result_when_the_name_is_wrong(chase: Run, tmp_p
 
 
 def test_the_demo_stops_with_six_when_a_check_fails(
-    chase: Run, ledger: SynLedger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    chase: Run, faulty: SynLedger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    task = ledger.tasks("evo")[0]
-    faulty = faults.rebuilt(ledger, faults.in_task(task, faults.second_solution), _Faulty)
     monkeypatch.setattr(demo, "open_benchmark", lambda *_: faulty)
     ended = chase("demo", "--out", tmp_path / "demo", "--benchmark", NAME)
     assert ended.code == 6

@@ -25,9 +25,7 @@ CHANGING = ("wall_seconds", "rollout_seconds", "spent", "tokens")
 def chase(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Commands:
     """Commands on a few tasks of every role, beside a cheat."""
     monkeypatch.chdir(tmp_path)
-    write_h0(tmp_path / "cheat")
-    with (tmp_path / "cheat" / "prompt.md").open("a") as prompt:
-        prompt.write(CHEAT)
+    write_h0(tmp_path / "cheat", say=CHEAT)
     commands = Commands(monkeypatch, capsys)
     monkeypatch.setattr("chase.benchmarks.registry.open_benchmark", few_once)
     return commands

@@ -12,30 +12,19 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.errors import UserError
 from chase.core.observables import OBSERVABLES
 from chase.core.values import AnswerForm, HarnessBounds, Limits, Placeholder, ToolInterface
+from chase.harness import spec
 from chase.harness.limits import check_for_benchmark, exceeds
-from chase.harness.spec import (
-    Activation,
-    Control,
-    Guidance,
-    Harness,
-    Preference,
-    ReadOn,
-    Retrieval,
-    Rewrite,
-    Structure,
-    Tools,
-)
 from chase.testing.ledger import H0
 
-RULE = Rewrite(calls_left_at_most=1, template="{entity}")
+RULE = spec.Rewrite(calls_left_at_most=1, template="{entity}")
 
 
-def harness_with(**structure: Any) -> Harness:
+def harness_with(**structure: Any) -> spec.Harness:
     fields = {"benchmark": "syn-ledger", **structure}
-    return replace(H0, structure=Structure(**fields))
+    return replace(H0, structure=spec.Structure(**fields))
 
 
-def refusal(harness: Harness, benchmark: Any) -> str:
+def refusal(harness: spec.Harness, benchmark: Any) -> str:
     with pytest.raises(UserError) as caught:
         check_for_benchmark(harness, benchmark, where="runs/h1")
     return str(caught.value)
@@ -65,15 +54,15 @@ def test_the_initial_harness_fits_syn_ledger_of_any_seed(ledger: SynLedger) -> N
 
 
 def test_a_harness_at_every_limit_fits_syn_ledger(ledger: SynLedger) -> None:
-    retrieval = Retrieval(
+    retrieval = spec.Retrieval(
         results=12,
         templates=("{entity} {period}", "{periods}", "{question}"),
-        rewrites=(Rewrite(calls_left_at_most=1, template="{entity}"),),
-        rank=tuple(Preference(observable=observable.name, prefer="low") for observable in ledger.observables),
+        rewrites=(spec.Rewrite(calls_left_at_most=1, template="{entity}"),),
+        rank=tuple(spec.Preference(observable=observable.name, prefer="low") for observable in ledger.observables),
     )
-    read_on = ReadOn(when="observable", observable="line-count", at_most=3)
-    tools = Tools(opened_files=6, reserved_reads=5, open_first=6, read_on=read_on, instructions="x" * 4000)
-    module = Guidance(name="late", when=Activation(opened_at_least=6), text="Read on.")
+    read_on = spec.ReadOn(when="observable", observable="line-count", at_most=3)
+    tools = spec.Tools(opened_files=6, reserved_reads=5, open_first=6, read_on=read_on, instructions="x" * 4000)
+    module = spec.Guidance(name="late", when=spec.Activation(opened_at_least=6), text="Read on.")
     harness = replace(harness_with(retrieval=retrieval, tools=tools), guidance=(module,))
     check_for_benchmark(harness, ledger)
 
@@ -99,20 +88,20 @@ def test_a_harness_may_leave_the_answer_form_to_its_benchmark() -> None:
 @pytest.mark.parametrize(
     ("fields", "key", "most"),
     [
-        ({"retrieval": Retrieval(results=13)}, "retrieval.results=13", 12),
-        ({"retrieval": Retrieval(relax_below=13)}, "retrieval.relax_below=13", 12),
-        ({"tools": Tools(opened_files=7)}, "tools.opened_files=7", 6),
-        ({"tools": Tools(open_first=7)}, "tools.open_first=7", 6),
-        ({"tools": Tools(reserved_reads=6)}, "tools.reserved_reads=6", 5),
-        ({"control": Control(answer_when_calls_left=13)}, "control.answer_when_calls_left=13", 12),
+        ({"retrieval": spec.Retrieval(results=13)}, "retrieval.results=13", 12),
+        ({"retrieval": spec.Retrieval(relax_below=13)}, "retrieval.relax_below=13", 12),
+        ({"tools": spec.Tools(opened_files=7)}, "tools.opened_files=7", 6),
+        ({"tools": spec.Tools(open_first=7)}, "tools.open_first=7", 6),
+        ({"tools": spec.Tools(reserved_reads=6)}, "tools.reserved_reads=6", 5),
+        ({"control": spec.Control(answer_when_calls_left=13)}, "control.answer_when_calls_left=13", 12),
         (
-            {"retrieval": Retrieval(rewrites=(Rewrite(calls_left_at_most=13, template="{entity}"),))},
+            {"retrieval": spec.Retrieval(rewrites=(spec.Rewrite(calls_left_at_most=13, template="{entity}"),))},
             "retrieval.rewrites.calls_left_at_most=13",
             12,
         ),
-        ({"retrieval": Retrieval(templates=("{period}",) * 5)}, "query templates=5", 4),
+        ({"retrieval": spec.Retrieval(templates=("{period}",) * 5)}, "query templates=5", 4),
         (
-            {"retrieval": Retrieval(templates=("{period}",) * 3, rewrites=(RULE, RULE))},
+            {"retrieval": spec.Retrieval(templates=("{period}",) * 3, rewrites=(RULE, RULE))},
             "query templates=5",
             4,
         ),
@@ -127,15 +116,15 @@ def test_the_papers_bounds_hold_for_syn_ledger(ledger: SynLedger, fields: dict[s
 @pytest.mark.parametrize(
     ("most", "beyond"),
     [
-        ({"retrieval": Retrieval(results=8)}, {"retrieval": Retrieval(results=9)}),
-        ({"retrieval": Retrieval(relax_below=8)}, {"retrieval": Retrieval(relax_below=9)}),
+        ({"retrieval": spec.Retrieval(results=8)}, {"retrieval": spec.Retrieval(results=9)}),
+        ({"retrieval": spec.Retrieval(relax_below=8)}, {"retrieval": spec.Retrieval(relax_below=9)}),
         (
-            {"retrieval": Retrieval(templates=("a", "b"))},
-            {"retrieval": Retrieval(templates=("a",), rewrites=(RULE,) * 2)},
+            {"retrieval": spec.Retrieval(templates=("a", "b"))},
+            {"retrieval": spec.Retrieval(templates=("a",), rewrites=(RULE,) * 2)},
         ),
-        ({"tools": Tools(opened_files=2)}, {"tools": Tools(opened_files=3)}),
-        ({"tools": Tools(open_first=2)}, {"tools": Tools(open_first=3)}),
-        ({"tools": Tools(reserved_reads=1)}, {"tools": Tools(reserved_reads=2)}),
+        ({"tools": spec.Tools(opened_files=2)}, {"tools": spec.Tools(opened_files=3)}),
+        ({"tools": spec.Tools(open_first=2)}, {"tools": spec.Tools(open_first=3)}),
+        ({"tools": spec.Tools(reserved_reads=1)}, {"tools": spec.Tools(reserved_reads=2)}),
     ],
 )
 def test_bounds_are_those_of_the_benchmark(most: dict[str, Any], beyond: dict[str, Any], ledger: SynLedger) -> None:
@@ -149,18 +138,24 @@ def test_bounds_are_those_of_the_benchmark(most: dict[str, Any], beyond: dict[st
 
 def test_a_placeholder_that_the_benchmark_does_not_have_is_refused(ledger: SynLedger) -> None:
     for template in ("{answer}", "{entty} {period}"):
-        sentence = refusal(harness_with(retrieval=Retrieval(templates=(template,))), ledger)
+        sentence = refusal(harness_with(retrieval=spec.Retrieval(templates=(template,))), ledger)
         assert f"query template='{template}'" in sentence
         assert "entity, period, periods, question" in sentence
-    module = Guidance(name="a", when=Activation(values_at_least={"years": 2}), text="x")
+    module = spec.Guidance(name="a", when=spec.Activation(values_at_least={"years": 2}), text="x")
     assert "when.values_at_least.years" in refusal(replace(H0, guidance=(module,)), ledger)
 
 
 @pytest.mark.parametrize(
     ("fields", "key"),
     [
-        ({"retrieval": Retrieval(rank=(Preference(observable="path-depth", prefer="low"),))}, "retrieval.rank[0]"),
-        ({"tools": Tools(read_on=ReadOn(when="observable", observable="path-depth", at_most=1))}, "tools.read_on"),
+        (
+            {"retrieval": spec.Retrieval(rank=(spec.Preference(observable="path-depth", prefer="low"),))},
+            "retrieval.rank[0]",
+        ),
+        (
+            {"tools": spec.Tools(read_on=spec.ReadOn(when="observable", observable="path-depth", at_most=1))},
+            "tools.read_on",
+        ),
     ],
 )
 def test_an_observable_that_the_benchmark_does_not_show_is_refused(fields: dict[str, Any], key: str) -> None:
@@ -170,8 +165,8 @@ def test_an_observable_that_the_benchmark_does_not_show_is_refused(fields: dict[
 
 
 def test_a_misspelt_observable_is_answered_with_the_nearest(ledger: SynLedger) -> None:
-    preference = Preference(observable="path-dept", prefer="low")
-    sentence = refusal(harness_with(retrieval=Retrieval(rank=(preference,))), ledger)
+    preference = spec.Preference(observable="path-dept", prefer="low")
+    sentence = refusal(harness_with(retrieval=spec.Retrieval(rank=(preference,))), ledger)
     assert "retrieval.rank[0].observable='path-dept'" in sentence
     assert "Did you mean 'path-depth'? Valid: name-length, " in sentence
 
@@ -179,9 +174,9 @@ def test_a_misspelt_observable_is_answered_with_the_nearest(ledger: SynLedger) -
 @pytest.mark.parametrize(
     ("fields", "what", "to_do"),
     [
-        ({"retrieval": Retrieval(templates=("{subject}",))}, "retrieval.templates", "no search tool; remove them"),
-        ({"tools": Tools(open_first=1)}, "tools.open_first=1", "allows 0 file-opening calls; write at most 0"),
-        ({"tools": Tools(reserved_reads=3)}, "tools.reserved_reads=3", "write at most 0"),
+        ({"retrieval": spec.Retrieval(templates=("{subject}",))}, "retrieval.templates", "no search tool; remove them"),
+        ({"tools": spec.Tools(open_first=1)}, "tools.open_first=1", "allows 0 file-opening calls; write at most 0"),
+        ({"tools": spec.Tools(reserved_reads=3)}, "tools.reserved_reads=3", "write at most 0"),
     ],
 )
 def test_a_policy_needs_the_tool_that_it_calls(fields: dict[str, Any], what: str, to_do: str) -> None:
@@ -195,14 +190,14 @@ def test_results_are_bounded_by_what_the_search_tool_shows(ledger: SynLedger) ->
     properties = {**search.parameters["properties"], "limit": {"type": "integer", "maximum": 5}}
     narrow = replace(search, parameters={**search.parameters, "properties": properties})
     benchmark = other_benchmark(tools=(narrow,), limits=ledger.limits, interface=ledger.interface)
-    check_for_benchmark(harness_with(benchmark="documents", retrieval=Retrieval(results=5)), benchmark)
-    sentence = refusal(harness_with(benchmark="documents", retrieval=Retrieval(results=6)), benchmark)
+    check_for_benchmark(harness_with(benchmark="documents", retrieval=spec.Retrieval(results=5)), benchmark)
+    sentence = refusal(harness_with(benchmark="documents", retrieval=spec.Retrieval(results=6)), benchmark)
     assert "retrieval.results=6" in sentence
     assert "write at most 5" in sentence
 
 
 def test_guidance_that_could_never_be_active_is_refused(ledger: SynLedger) -> None:
-    module = Guidance(name="late", when=Activation(opened_at_least=7), text="Read on.")
+    module = spec.Guidance(name="late", when=spec.Activation(opened_at_least=7), text="Read on.")
     sentence = refusal(replace(H0, guidance=(module,)), ledger)
     assert "when.opened_at_least=7 in runs/h1/guidance/late.md" in sentence
     assert "write at most 6" in sentence
@@ -210,7 +205,7 @@ def test_guidance_that_could_never_be_active_is_refused(ledger: SynLedger) -> No
 
 def test_all_texts_together_leave_room_in_the_context(ledger: SynLedger) -> None:
     most = ledger.limits.context_tokens
-    modules = tuple(Guidance(name=name, when=Activation(), text="x" * (most // 4)) for name in "abc")
+    modules = tuple(spec.Guidance(name=name, when=spec.Activation(), text="x" * (most // 4)) for name in "abc")
     harness = replace(H0, prompt="x" * (most // 4), guidance=modules)
     check_for_benchmark(harness, ledger)
     sentence = refusal(replace(harness, memory="x"), ledger)

@@ -46,8 +46,10 @@ INJECTION = (
 """With the very mark that the Proposer's data have."""
 
 
-def plant(benchmark: SynLedger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put the text into every question, and so into every trace."""
+@pytest.fixture
+def planted(ledger: SynLedger, monkeypatch: pytest.MonkeyPatch) -> SynLedger:
+    """A benchmark with the text in every question, and so in every trace."""
+    benchmark = few_tasks(ledger)
     environment = type(benchmark).environment
 
     def lying(self: Any, task: str, transformation: Any) -> Any:
@@ -56,6 +58,7 @@ def plant(benchmark: SynLedger, monkeypatch: pytest.MonkeyPatch) -> None:
         return made
 
     monkeypatch.setattr(type(benchmark), "environment", lying)
+    return benchmark
 
 
 class Gullible:
@@ -76,12 +79,10 @@ class Gullible:
 
 
 async def test_what_a_trace_says_changes_neither_roles_nor_limits_nor_splits_nor_the_firewall(
-    ledger: SynLedger, kit: ProtocolKit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    planted: SynLedger, kit: ProtocolKit, tmp_path: Path
 ) -> None:
-    benchmark = few_tasks(ledger)
-    plant(benchmark, monkeypatch)
     model = ScriptedModel(Gullible())
-    made = plan(benchmark, kit=kit, rounds=1, **agents(model))
+    made = plan(planted, kit=kit, rounds=1, **agents(model))
     told = Told()
     async with running(made, tmp_path, told=told) as run:
         found = await run.evolve()
@@ -103,13 +104,11 @@ async def test_what_a_trace_says_changes_neither_roles_nor_limits_nor_splits_nor
 
 
 async def test_a_challenger_that_obeys_a_trace_changes_nothing_either(
-    ledger: SynLedger, kit: ProtocolKit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    planted: SynLedger, kit: ProtocolKit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    benchmark = few_tasks(ledger)
-    plant(benchmark, monkeypatch)
     model = ScriptedModel(Gullible())
     proposer = agents(submitting(FORMS))["proposer"]
-    made = plan(benchmark, kit=kit, rounds=1, proposer=proposer, challenger=agents(model)["challenger"])
+    made = plan(planted, kit=kit, rounds=1, proposer=proposer, challenger=agents(model)["challenger"])
     # Selected whatever it scores: the guidance candidate, so that there is something to challenge.
     monkeypatch.setattr("chase.methods.evolution.select", lambda standings, rule: standings[-1])
     async with running(made, tmp_path) as run:

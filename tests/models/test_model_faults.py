@@ -11,19 +11,10 @@ import pytest
 from pydantic_ai.messages import ModelMessage
 
 from chase.core.errors import ChaseError, RolloutError, SetupError, UserError
+from chase.models import errors
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
-from chase.models.errors import (
-    AuthenticationFailed,
-    ConnectionLost,
-    ContextTooLong,
-    ModelError,
-    ModelNotFound,
-    ProviderError,
-    RateLimited,
-    TimedOut,
-)
 from chase.models.failures import seconds_to_wait
 from chase.models.pacing import Pacer
 from chase.testing.openai_server import Fault, OpenAIServer, text_reply
@@ -59,20 +50,20 @@ async def failure(messages: list[ModelMessage], fault: Fault, **fields: Any) -> 
 
 TOO_LONG = error_body("This model's maximum context length is 10 tokens", code="context_length_exceeded")
 CASES = [
-    (Fault(status=429, headers={"Retry-After": "0"}), RateLimited, True),
-    (Fault(status=500), ProviderError, True),
-    (Fault(status=503), ProviderError, True),
-    (Fault(status=400, body=error_body("unknown parameter")), ProviderError, False),
-    (Fault(status=422, body=error_body("bad")), ProviderError, False),
-    (Fault(status=402, body=error_body("pay")), ProviderError, False),
-    (Fault(status=429, body=error_body("pay", code="insufficient_quota")), ProviderError, False),
-    (Fault(status=401, body=error_body("bad key")), AuthenticationFailed, None),
-    (Fault(status=403, body=error_body("forbidden")), AuthenticationFailed, None),
-    (Fault(status=404, body=error_body("no such model")), ModelNotFound, None),
-    (Fault(status=400, body=TOO_LONG), ContextTooLong, None),
-    (Fault(status=413, body=error_body("request body too large")), ContextTooLong, None),
-    (Fault(reset=True), ConnectionLost, True),
-    (Fault(cut=True), ConnectionLost, True),
+    (Fault(status=429, headers={"Retry-After": "0"}), errors.RateLimited, True),
+    (Fault(status=500), errors.ProviderError, True),
+    (Fault(status=503), errors.ProviderError, True),
+    (Fault(status=400, body=error_body("unknown parameter")), errors.ProviderError, False),
+    (Fault(status=422, body=error_body("bad")), errors.ProviderError, False),
+    (Fault(status=402, body=error_body("pay")), errors.ProviderError, False),
+    (Fault(status=429, body=error_body("pay", code="insufficient_quota")), errors.ProviderError, False),
+    (Fault(status=401, body=error_body("bad key")), errors.AuthenticationFailed, None),
+    (Fault(status=403, body=error_body("forbidden")), errors.AuthenticationFailed, None),
+    (Fault(status=404, body=error_body("no such model")), errors.ModelNotFound, None),
+    (Fault(status=400, body=TOO_LONG), errors.ContextTooLong, None),
+    (Fault(status=413, body=error_body("request body too large")), errors.ContextTooLong, None),
+    (Fault(reset=True), errors.ConnectionLost, True),
+    (Fault(cut=True), errors.ConnectionLost, True),
 ]
 
 
@@ -84,7 +75,7 @@ async def test_a_fault_becomes_our_error(
     error = await failure(question, fault, path=path)
     assert type(error) is kind
     assert f"model '{path}:m' at http://127.0.0.1:" in str(error)
-    if isinstance(error, ModelError):
+    if isinstance(error, errors.ModelError):
         assert error.retryable is retryable
         assert isinstance(error, RolloutError)
 
@@ -104,12 +95,12 @@ async def test_an_answer_that_is_none_is_a_provider_error(
     fault: Fault, says: str, question: list[ModelMessage]
 ) -> None:
     error = await failure(question, fault)
-    assert isinstance(error, ProviderError)
+    assert isinstance(error, errors.ProviderError)
     assert says in str(error)
 
 
 async def test_too_long_in_a_body_with_status_200_is_too_long(question: list[ModelMessage]) -> None:
-    assert isinstance(await failure(question, Fault(status=200, body=TOO_LONG)), ContextTooLong)
+    assert isinstance(await failure(question, Fault(status=200, body=TOO_LONG)), errors.ContextTooLong)
 
 
 async def test_the_content_type_does_not_matter_if_the_content_is_right(question: list[ModelMessage]) -> None:
@@ -132,7 +123,7 @@ async def test_the_content_type_does_not_matter_if_the_content_is_right(question
 )
 async def test_servers_say_in_many_ways_that_a_history_is_too_long(body: str, question: list[ModelMessage]) -> None:
     error = await failure(question, Fault(status=400, body=body))
-    assert isinstance(error, ContextTooLong)
+    assert isinstance(error, errors.ContextTooLong)
     assert not isinstance(error, RolloutError)
 
 
@@ -194,7 +185,7 @@ async def test_an_idle_connection_that_the_server_closed_does_no_harm(question: 
 @pytest.mark.parametrize("path", PATHS)
 async def test_an_answer_that_takes_too_long_is_timed_out(path: str, question: list[ModelMessage]) -> None:
     error = await failure(question, Fault(drip_seconds=30.0), path=path, timeout_seconds=0.2)
-    assert isinstance(error, TimedOut)
+    assert isinstance(error, errors.TimedOut)
     assert "timeout_seconds=0.2" in str(error)
     assert error.retryable
     assert not error.at_deadline
@@ -205,7 +196,7 @@ async def test_an_unreachable_endpoint_is_named(path: str, question: list[ModelM
     async with OpenAIServer(lambda request, attempt: text_reply("x")) as server:
         url = server.url
     async with chat_at(url, path=path) as chat:
-        with pytest.raises(ConnectionLost) as caught:
+        with pytest.raises(errors.ConnectionLost) as caught:
             await chat.request(question, [])
     assert f"model '{path}:m' at {url} cannot be reached" in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -287,6 +278,6 @@ def test_retry_after_as_a_date_is_a_wait_from_now() -> None:
 
 
 def test_each_error_ends_the_command_with_the_right_code() -> None:
-    assert issubclass(AuthenticationFailed, SetupError)
-    assert issubclass(ModelNotFound, UserError)
-    assert ModelError("x").exit_code == 7
+    assert issubclass(errors.AuthenticationFailed, SetupError)
+    assert issubclass(errors.ModelNotFound, UserError)
+    assert errors.ModelError("x").exit_code == 7

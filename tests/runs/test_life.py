@@ -41,9 +41,7 @@ COMMANDS: dict[str, tuple[Any, dict[str, Any]]] = {
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write_h0(tmp_path / "h0")
-    write_h0(tmp_path / "cheat")
-    with (tmp_path / "cheat" / "prompt.md").open("a") as prompt:
-        prompt.write(CHEAT)
+    write_h0(tmp_path / "cheat", say=CHEAT)
     return tmp_path
 
 

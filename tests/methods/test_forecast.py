@@ -16,9 +16,9 @@ from chase.core.agents import AnswersOnce, Draft, EpisodeBounds
 from chase.core.values import Outcome, Rollout, RolloutKey, Usage
 from chase.harness.spec import initial_harness
 from chase.methods.audit import AuditPlan, AuditSettings
+from chase.methods.bounds import Between
 from chase.methods.forecast import (
     MEASURED,
-    Between,
     Forecast,
     Rates,
     TypicalRollout,

@@ -47,6 +47,15 @@ def test_every_block_of_the_pages_runs(number: int) -> None:
     exec(compile(BLOCKS[number], f"block {number + 1}", "exec"), {"__name__": "block"})  # noqa: S102
 
 
+def test_the_page_of_transformations_prints_what_it_says(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "transformations.md").read_text(encoding="utf-8")
+    form, _, _ = page.split("$ cat reverse-names.json\n", 1)[1].partition("$ chase")
+    (workspace / "reverse-names.json").write_text(form)
+    block, printed = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL)[0]
+    exec(compile(block, "transformations.md", "exec"), {"__name__": "block"})  # noqa: S102
+    assert capsys.readouterr().out == printed
+
+
 def test_there_is_a_block_under_a_running_event_loop_and_the_readmes_is_short() -> None:
     assert len(BLOCKS) == 5
     assert any("asyncio.run" in block for block in BLOCKS)

@@ -13,8 +13,8 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.challengers.mining import MiningChallenger
 from chase.core.agents import AnswersOnce, Draft, EpisodeBounds
 from chase.methods.audit import AuditPlan, SearchSettings
+from chase.methods.bounds import Between
 from chase.methods.forecast import (
-    Between,
     Forecast,
     forecast_audit,
     forecast_evolution,

@@ -210,6 +210,16 @@ def test_proposals_under_trial_are_in_no_tree(run: Spied) -> None:
             assert not any(digest in text for digest in tried)
 
 
+def test_what_a_proposer_wrote_about_its_tasks_is_in_its_own_tree_alone(run: Spied) -> None:
+    records = {
+        role: [json.loads(path.read_text()) for path in tree.glob("harnesses/r*/candidate.json")]
+        for role, tree in run.trees.items()
+    }
+    assert all(record["edits"] for record in records["evo"])
+    assert records["disc"]
+    assert all(record == {} for record in records["disc"])
+
+
 def test_an_archived_counterfactual_is_told_without_estimates_or_verdicts(run: Spied) -> None:
     for tree in run.trees.values():
         assert set(json.loads((tree / "archive/b1.json").read_text())) == {"name", "round", "transformation", "touched"}

@@ -27,7 +27,7 @@ from chase.methods.contract import Desks, World
 from chase.methods.desks import Assignment
 from chase.methods.evolution import EvolutionOutcome
 from chase.methods.journal import Journal
-from chase.methods.selection import Gate
+from chase.methods.selection import ArchiveGate, Gate
 from chase.protocol.archive import Archive
 from chase.protocol.kit import ProtocolKit
 from chase.store.workspace import Workspace
@@ -123,11 +123,13 @@ class Tree:
 class ProposingDesk:
     tree: Tree = field(default_factory=Tree)
     currents: list[str] = field(default_factory=list)
+    asked: list[tuple[Assignment, Sequence[Gate]]] = field(default_factory=list)
 
     async def candidates(
         self, round: int, current: Contender, initial: Contender, assignment: Assignment, gates: Sequence[Gate] = ()
     ) -> tuple[list[Contender], list[str]]:
         self.currents.append(current.name)
+        self.asked.append((assignment, gates))
         return [named(f"r{round}-{track}") for track in ("structural", "guidance", "integrated")], []
 
 
@@ -290,6 +292,11 @@ def test_only_the_selected_pair_meets_discovery_and_confirmation(paper: tuple[Re
         ("conf3", "H0"),
         ("conf3", "r3-integrated"),
     }
+
+
+def test_the_proposer_is_asked_under_the_rules_that_select(paper: tuple[Replay, EvolutionOutcome]) -> None:
+    made, _ = paper
+    assert made.proposing.asked == [(Assignment(epsilon="0.05"), (ArchiveGate(epsilon="0.05"),))] * 3
 
 
 def test_each_step_is_told_as_it_happens(paper: tuple[Replay, EvolutionOutcome]) -> None:

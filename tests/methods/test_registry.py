@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import Field
 
 import chase
 from chase.core.errors import SetupError, UserError
 from chase.core.values import Defaults
-from chase.methods.options import exact_decimal, settle_options
+from chase.methods.options import ExactDecimal, MethodOptions, exact_decimal, settle_options
 from chase.methods.registry import BUILT_IN, contract_problems, find_method, method_names
 from tests.methods.plugins import install
 
@@ -66,6 +67,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(tmp_path: Path, monkeypatch
         (("steps: int", "seed: int"), "an option cannot be called seed"),
         (("async def evolve", "async def run"), "it has no evolve()"),
         (("def reader", "def other"), "it has no reader()"),
+        (("async def evolve", "def evolve"), "evolve() is not async"),
     ],
 )
 def test_a_plug_in_that_does_not_work_is_one_sentence_and_in_nobodys_way(
@@ -127,6 +129,14 @@ def test_an_option_that_does_not_fit_is_one_sentence(given: dict[str, object], s
     with pytest.raises(UserError) as refused:
         settle_options("chase", find_method("chase").Options, given, DEFAULTS)
     assert str(refused.value).startswith(said)
+
+
+def test_a_methods_own_default_is_not_the_benchmarks() -> None:
+    class Options(MethodOptions):
+        rounds: int = Field(default=9, ge=1, le=20, description="Rounds.")
+        eta: ExactDecimal = Field(description="A threshold.")
+
+    assert settle_options("mine", Options, {}, DEFAULTS) == Options(rounds=9, eta="0.075")
 
 
 def test_an_option_that_nobody_gives_is_asked_for() -> None:

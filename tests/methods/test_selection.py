@@ -103,20 +103,20 @@ def test_an_objective_decides_in_place_of_the_released_score() -> None:
 
 
 def test_every_gate_must_be_passed_and_one_that_nobody_passes_is_refused() -> None:
-    class Low:
+    class Low(ArchiveGate):
         def violations(self, standing: Standing) -> tuple[Violation, ...]:
             return () if standing.released < Fraction(7, 10) else (Violation(name="too high"),)
 
-    class Shut:
+    class Shut(ArchiveGate):
         def violations(self, standing: Standing) -> tuple[Violation, ...]:
             return (Violation(name="shut"),)
 
     pool = [INITIAL, candidate("high", "0.9", b1="0"), candidate("cheat", "0.6", b1="0.5")]
-    both = SelectionRule(gates=(ArchiveGate(epsilon=EPSILON), Low()))
+    both = SelectionRule(gates=(ArchiveGate(epsilon=EPSILON), Low(epsilon=EPSILON)))
     assert select(pool, both).name == "H0"
     assert [[v.name for v in both.violations(s)] for s in pool] == [[], ["too high"], ["b1"]]
     with pytest.raises(ValueError, match="a gate must let the initial harness pass"):
-        select(pool, SelectionRule(gates=(Shut(),)))
+        select(pool, SelectionRule(gates=(Shut(epsilon=EPSILON),)))
 
 
 fractions = st.fractions(min_value=-1, max_value=1, max_denominator=80)

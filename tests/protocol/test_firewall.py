@@ -12,7 +12,7 @@ import pytest
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.manifest import PROTOCOL_FIELDS
 from chase.benchmarks.syn_ledger.world import World
-from chase.core.interfaces import Controls
+from chase.core.controls import Controls
 from chase.protocol import firewall
 from chase.protocol.archive import views_digest
 from chase.protocol.firewall import CHECKS, run_checks

@@ -4,11 +4,11 @@ and what a failure means."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 from chase.core.agents import Candidate, ChallengerContext, Draft, ProposerContext, Refusal
+from chase.core.controls import Controls
 from chase.core.values import (
     AnswerForm,
     CheckResult,
@@ -319,29 +319,6 @@ class HasTaskLabels(Protocol):
     """A benchmark that can say more of a task than its role: `chase bench show`. For people, never for an agent."""
 
     def task_labels(self, task: str) -> Mapping[str, str]: ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class NegativeControl:
-    """An operator that a check of the firewall must catch, alone where `alone` says so. It passes parsing."""
-
-    name: str
-    check: str
-    operator: Operator[Any]
-    """On the states that the firewall examines."""
-    declared: frozenset[str] = frozenset()
-    alone: bool = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class Controls:
-    """What a benchmark brings to the firewall's self-test, as operator forms (name, arguments) where they parse."""
-
-    positive: Mapping[str, Sequence[Mapping[str, Json]]]
-    """Transformations that must pass: identity, valid single changes, valid compositions."""
-    negative: Sequence[NegativeControl]
-    refused: Mapping[str, Sequence[Mapping[str, Json]]]
-    """Transformations that must not pass parsing."""
 
 
 class FirewallSubject(Protocol[State]):

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
 from chase.core.errors import SetupError, UserError, choose
@@ -84,6 +85,8 @@ def contract_problems(method: Any, name: str) -> Iterator[str]:
     for member in ("roles", "reader", "forecast", "evolve"):
         if not callable(getattr(method, member, None)):
             yield f"it has no {member}()"
+    if callable(evolve := getattr(method, "evolve", None)) and not iscoroutinefunction(evolve):
+        yield "evolve() is not async"
 
 
 def _options_problems(form: Any) -> Iterator[str]:

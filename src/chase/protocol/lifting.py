@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chase.core.interfaces import NegativeControl, Operator
+from chase.core.controls import NegativeControl
+from chase.core.interfaces import Operator
 from chase.core.values import Json
 from chase.protocol.operators import Arguments, OperatorKind
 

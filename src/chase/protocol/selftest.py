@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from chase.core.controls import Controls, NegativeControl
 from chase.core.errors import UserError
-from chase.core.interfaces import Benchmark, Controls, FirewallSubject, NegativeControl, Progress
+from chase.core.interfaces import Benchmark, FirewallSubject, Progress
 from chase.core.values import Json
 from chase.protocol.firewall import CHECKS, run_checks
 from chase.protocol.proposal import Proposal, parse_for

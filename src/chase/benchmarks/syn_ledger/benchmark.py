@@ -33,8 +33,9 @@ from chase.benchmarks.syn_ledger.tools import (
     SearchableFile,
     record_words,
 )
+from chase.core.controls import Controls
 from chase.core.errors import UserError, choose
-from chase.core.interfaces import Controls, Environment, Progress, Transformation
+from chase.core.interfaces import Environment, Progress, Transformation
 from chase.core.keyed import canonical_json, sorted_by_key
 from chase.core.observables import OBSERVABLES, ObservableFunction
 from chase.core.values import CheckResult, Defaults, FileView, Limits, Sighting, ToolSpec, View

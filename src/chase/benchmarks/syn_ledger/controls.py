@@ -8,14 +8,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from chase.benchmarks.syn_ledger.contents import Document, Record, read_question, solve
 from chase.benchmarks.syn_ledger.features import HALF
 from chase.benchmarks.syn_ledger.manifest import DocumentProtocol, Manifest
 from chase.benchmarks.syn_ledger.scoring import score
 from chase.benchmarks.syn_ledger.world import World
-from chase.core.interfaces import Controls, NegativeControl
-from chase.core.values import Json
+from chase.core.controls import Controls, NegativeControl
+from chase.core.values import Json, Limits
 from chase.protocol.lifting import negative_control
 
 POSITIVE: Mapping[str, list[dict[str, Json]]] = {
@@ -53,6 +55,11 @@ REFUSED: Mapping[str, list[dict[str, Json]]] = {
 }
 
 
+TASK, INFORMATION, ACCESS = "task-and-answer", "available-information", "access-and-resources"
+DECLARED, REPLAY = "declared-changes", "replay-and-inversion"
+RANK = frozenset({"rank"})
+
+
 def ledger_controls(documents_of_a_role: frozenset[str]) -> Controls:
     """The self-test's controls. The argument is what a cheat would have to know: who has which role."""
     return Controls(
@@ -62,12 +69,12 @@ def ledger_controls(documents_of_a_role: frozenset[str]) -> Controls:
     )
 
 
-def _demote(world: World, condition: Callable[[Document, DocumentProtocol], bool]) -> World:
+def _demote(world: World, condition: Rule) -> World:
     """Documents that meet the condition go to the end of broad results: a harmless change, were it unconditional."""
     changes = {
         protocol.id: {"rank": HALF + protocol.rank % HALF}
         for document, protocol in zip(world.documents, world.manifest, strict=True)
-        if condition(document, protocol)
+        if condition(world, document, protocol)
     }
     return replace(world, manifest=world.manifest.update(changes))
 
@@ -79,6 +86,19 @@ def _first_record(world: World, change: Callable[[Record], Record]) -> World:
         for d in world.documents
     ]
     return replace(world, documents=tuple(documents))
+
+
+def _raised(record: Record) -> Record:
+    return replace(record, amount=record.amount + 7)
+
+
+def _more_calls(limits: Limits) -> Limits:
+    return replace(limits, total_calls=limits.total_calls + 1)
+
+
+def _all(world: World, change: Callable[[DocumentProtocol], Mapping[str, Any]]) -> World:
+    """The same change of every document's protocol."""
+    return replace(world, manifest=world.manifest.update({p.id: change(p) for p in world.manifest}))
 
 
 def _swap_contents(world: World) -> World:
@@ -106,7 +126,7 @@ def _with_extra(world: World) -> World:
 def _titled_with_answer(world: World) -> World:
     """Every two-digit number stands in the titles, the answer among them."""
     numbers = " ".join(str(number) for number in range(10, 100))
-    return replace(world, manifest=world.manifest.update({p.id: {"title": numbers} for p in world.manifest}))
+    return _all(world, lambda p: {"title": numbers})
 
 
 def _lenient(answer: int, output: str | None) -> float:
@@ -120,111 +140,60 @@ def _flip(world: World) -> World:
     """Turns the listing round at every other call, whatever its input: a replay differs."""
     if next(_FLIPS) % 2:
         return world
-    return replace(
-        world, manifest=world.manifest.update({p.id: {"listing": 2 * HALF - 1 - p.listing} for p in world.manifest})
-    )
+    return _all(world, lambda p: {"listing": 2 * HALF - 1 - p.listing})
 
 
 def _world_answer(world: World) -> int | None:
     return solve(read_question(world.question), [record for d in world.documents for record in d.records])
 
 
-RANK = frozenset({"rank"})
+def _fixed() -> tuple[NegativeControl, ...]:
+    """Those that know nothing of the benchmark at hand."""
+    control = negative_control
+    return (
+        control("changes-answer", TASK, lambda w: _first_record(w, _raised), alone=False),
+        control(
+            "changes-question", TASK, lambda w: replace(w, question=w.question.replace("Answer with", "Reply with"))
+        ),
+        control("shows-answer", TASK, _titled_with_answer, declared=frozenset({"title"})),
+        control("moves-content", INFORMATION, _swap_contents),
+        control("drops-document", INFORMATION, _without_distractor, alone=False),
+        control("adds-document", INFORMATION, _with_extra, alone=False),
+        control("changes-limit", ACCESS, lambda w: replace(w, limits=_more_calls(w.limits))),
+        control("removes-tool", ACCESS, lambda w: replace(w, tools=w.tools[:-1])),
+        control("changes-scorer", "scoring", lambda w: replace(w, scorer=_lenient)),
+        control(
+            "undeclared-field", "declared-changes", lambda w: _all(w, lambda p: {"casing": "capitals"}), declared=RANK
+        ),
+        control("replay-differs", REPLAY, _flip, declared=frozenset({"listing"}), alone=False),
+        control(
+            "false-inverse",
+            REPLAY,
+            lambda w: _all(w, lambda p: {"order": p.order[1:] + p.order[:1]}),
+            declared=frozenset({"order"}),
+            inverse=lambda _: {},
+        ),
+    )
+
+
+Rule = Callable[[World, Document, DocumentProtocol], bool]
+RULES: Mapping[str, Rule] = {
+    "rule-on-question": lambda w, d, p: "exceed" in w.question,
+    "rule-on-status": lambda w, d, p: sum(r.status == "approved" for r in d.records) > 3,
+    "rule-on-basis": lambda w, d, p: any(r.basis == "planned" for r in d.records),
+    "rule-on-evidence": lambda w, d, p: d.kind == "evidence",
+    "rule-on-id": lambda w, d, p: p.id < "m",
+    "rule-on-answer": lambda w, d, p: (_world_answer(w) or 0) % 2 == 0,
+}
+"""Which documents go last: harmless, were it not for what it depends on."""
 
 
 def _negative(documents_of_a_role: frozenset[str]) -> tuple[NegativeControl, ...]:
+    rules: Mapping[str, Rule] = {**RULES, "rule-on-role": lambda w, d, p: p.id in documents_of_a_role}
     return (
-        negative_control(
-            name="changes-answer",
-            check="task-and-answer",
-            alone=False,
-            run=lambda w: _first_record(w, lambda r: replace(r, amount=r.amount + 7)),
-        ),
-        negative_control(
-            name="changes-question",
-            check="task-and-answer",
-            run=lambda w: replace(w, question=w.question.replace("Answer with one", "Reply with one")),
-        ),
-        negative_control(
-            name="shows-answer", check="task-and-answer", declared=frozenset({"title"}), run=_titled_with_answer
-        ),
-        negative_control(name="moves-content", check="available-information", run=_swap_contents),
-        negative_control(
-            name="drops-document",
-            check="available-information",
-            alone=False,
-            run=_without_distractor,
-        ),
-        negative_control(name="adds-document", check="available-information", alone=False, run=_with_extra),
-        negative_control(
-            name="changes-limit",
-            check="access-and-resources",
-            run=lambda w: replace(w, limits=replace(w.limits, total_calls=w.limits.total_calls + 1)),
-        ),
-        negative_control(
-            name="removes-tool",
-            check="access-and-resources",
-            run=lambda w: replace(w, tools=w.tools[:-1]),
-        ),
-        negative_control(name="changes-scorer", check="scoring", run=lambda w: replace(w, scorer=_lenient)),
-        negative_control(
-            name="undeclared-field",
-            check="declared-changes",
-            declared=frozenset({"rank"}),
-            run=lambda w: replace(w, manifest=w.manifest.update({p.id: {"casing": "capitals"} for p in w.manifest})),
-        ),
-        negative_control(
-            name="rule-on-question",
-            declared=RANK,
-            check="task-independence",
-            run=lambda w: _demote(w, lambda d, p: "exceed" in w.question),
-        ),
-        negative_control(
-            name="rule-on-status",
-            declared=RANK,
-            check="task-independence",
-            run=lambda w: _demote(w, lambda d, p: sum(r.status == "approved" for r in d.records) > 3),
-        ),
-        negative_control(
-            name="rule-on-basis",
-            declared=RANK,
-            check="task-independence",
-            run=lambda w: _demote(w, lambda d, p: any(r.basis == "planned" for r in d.records)),
-        ),
-        negative_control(
-            name="rule-on-evidence",
-            declared=RANK,
-            check="task-independence",
-            run=lambda w: _demote(w, lambda d, p: d.kind == "evidence"),
-        ),
-        negative_control(
-            name="rule-on-id",
-            declared=RANK,
-            check="task-independence",
-            run=lambda w: _demote(w, lambda d, p: p.id < "m"),
-        ),
-        negative_control(
-            name="rule-on-role",
-            declared=RANK,
-            check="task-independence",
-            run=lambda w: _demote(w, lambda d, p: p.id in documents_of_a_role),
-        ),
-        negative_control(
-            name="rule-on-answer",
-            declared=RANK,
-            check="task-independence",
-            run=lambda w: _demote(w, lambda d, p: (_world_answer(w) or 0) % 2 == 0),
-        ),
-        negative_control(
-            name="replay-differs", check="replay-and-inversion", alone=False, declared=frozenset({"listing"}), run=_flip
-        ),
-        negative_control(
-            name="false-inverse",
-            check="replay-and-inversion",
-            declared=frozenset({"order"}),
-            run=lambda w: replace(
-                w, manifest=w.manifest.update({p.id: {"order": p.order[1:] + p.order[:1]} for p in w.manifest})
-            ),
-            inverse=lambda _: {},
+        *_fixed(),
+        *(
+            negative_control(name, "task-independence", partial(_demote, condition=rule), declared=RANK)
+            for name, rule in rules.items()
         ),
     )

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from chase.benchmarks.cache import BuiltCache
+from chase.core.controls import Controls
 from chase.core.errors import SetupError, UserError, choose
-from chase.core.interfaces import Controls, Environment, Progress, Transformation
+from chase.core.interfaces import Environment, Progress, Transformation
 from chase.core.keyed import digest, key_bits, opaque_id, sorted_by_key
 from chase.core.observables import ObservableFunction
 from chase.core.values import CheckResult, FileView, Sighting, ToolSpec, View

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from chase.core.interfaces import Controls, NegativeControl
+from chase.core.controls import Controls, NegativeControl
 from chase.core.values import Json
 from chase.protocol.lifting import negative_control
 from chase.testing.almanac.contents import Document
@@ -137,127 +137,99 @@ def _asks_for_change(world: World) -> bool:
     return question is not None and question.family == "change"
 
 
-TOOL_NAMES, ORDER = frozenset({"tool_names"}), frozenset({"order"})
+TASK, INFORMATION, ACCESS = "task-and-answer", "available-information", "access-and-resources"
+DECLARED, INDEPENDENCE, REPLAY = "declared-changes", "task-independence", "replay-and-inversion"
+NAMES, FIELDS = frozenset({"name"}), frozenset({"field_names"})
+TOOL_NAMES, ORDER, SHIFT = frozenset({"tool_names"}), frozenset({"order"}), frozenset({"passage_shift"})
 
 
 def _negative(questions_of_a_role: frozenset[str]) -> tuple[NegativeControl, ...]:
+    return (*_on_contents(), *_on_access(), *_on_rules(questions_of_a_role))
+
+
+def _on_contents() -> tuple[NegativeControl, ...]:
+    """Changes of what is asked, answered and held."""
+    control = negative_control
     return (
-        negative_control(
-            name="changes-question",
-            check="task-and-answer",
-            run=lambda w: replace(w, question=w.question and w.question.replace("Use the", "See the")),
+        control("changes-question", TASK, lambda w: replace(w, question=_asked_otherwise(w))),
+        control("changes-answers", TASK, lambda w: _with_documents(w, _other_figures), alone=False),
+        control("shows-answers-in-names", TASK, lambda w: _changed(w, _with_answers(w)), declared=NAMES),
+        control(
+            "shows-answers-in-a-field",
+            TASK,
+            lambda w: _with_field(w, "snippet", "-".join(_districts(w))),
+            declared=FIELDS,
         ),
-        negative_control(
-            name="changes-answers",
-            check="task-and-answer",
-            run=lambda w: _with_documents(w, _other_figures),
-            alone=False,
-        ),
-        negative_control(
-            name="shows-answers-in-names",
-            check="task-and-answer",
-            declared=frozenset({"name"}),
-            run=lambda w: _changed(w, lambda held: {"name": f"{'-'.join(_districts(w))}-{held.name}"}),
-        ),
-        negative_control(
-            name="shows-answers-in-a-field",
-            check="task-and-answer",
-            declared=frozenset({"field_names"}),
-            run=lambda w: _with_field(w, "snippet", "-".join(_districts(w))),
-        ),
-        negative_control(name="moves-prose", check="available-information", run=_moved_notes),
-        negative_control(
-            name="drops-passage",
-            check="available-information",
-            run=lambda w: _with_documents(w, lambda d: replace(d, notes=())),
-            alone=False,
-        ),
-        negative_control(
-            name="drops-document", check="available-information", run=lambda w: _without(w, 0), alone=False
-        ),
-        negative_control(
-            name="one-name-for-two-tools",
-            check="access-and-resources",
-            declared=TOOL_NAMES,
-            run=lambda w: _aliased(w, read="find"),
-        ),
-        negative_control(
-            name="one-name-for-two-fields",
-            check="access-and-resources",
-            declared=frozenset({"field_names"}),
-            run=lambda w: _with_field(w, "document", "name"),
-        ),
-        negative_control(
-            name="raises-limit",
-            check="access-and-resources",
-            run=lambda w: replace(w, limits=replace(w.limits, total_calls=w.limits.total_calls + 1)),
-        ),
-        negative_control(
-            name="removes-tool",
-            check="access-and-resources",
-            run=lambda w: replace(w, operations=w.operations[:-1]),
-        ),
-        negative_control(
-            name="one-name-for-all-documents",
-            check="access-and-resources",
-            declared=frozenset({"name"}),
-            run=lambda w: _changed(w, lambda held: {"name": "report.txt"}),
-        ),
-        negative_control(name="lenient-scorer", check="scoring", run=lambda w: replace(w, scorer=_lenient)),
-        negative_control(
-            name="undeclared-field",
-            check="declared-changes",
-            declared=ORDER,
-            run=lambda w: _changed(w, lambda held: {"title_style": "capitals"}),
-        ),
-        negative_control(
-            name="undeclared-tool-name",
-            check="declared-changes",
-            declared=ORDER,
-            run=lambda w: _aliased(w, find="lookup"),
-        ),
-        negative_control(
-            name="tools-by-question",
-            check="task-independence",
-            declared=TOOL_NAMES,
-            run=lambda w: _aliased(w, _asks_for_change(w), find="lookup"),
-        ),
-        negative_control(
-            name="order-by-question",
-            check="task-independence",
-            declared=ORDER,
-            run=lambda w: _demoted(w, lambda d: _asks_for_change(w)),
-        ),
-        negative_control(
-            name="tools-by-role",
-            check="task-independence",
-            declared=TOOL_NAMES,
-            run=lambda w: _aliased(w, w.question in questions_of_a_role, find="lookup"),
-        ),
-        negative_control(
-            name="order-by-status",
-            check="task-independence",
-            declared=ORDER,
-            run=lambda w: _demoted(w, lambda d: d.status == "preliminary"),
-        ),
-        negative_control(
-            name="order-by-figures",
-            check="task-independence",
-            declared=ORDER,
-            run=lambda w: _demoted(w, lambda d: d.tables[0].rows[0][1] < "5"),
-        ),
-        negative_control(
-            name="order-by-id",
-            check="task-independence",
-            declared=ORDER,
-            run=lambda w: _demoted(w, lambda d: d.id < "m"),
-        ),
-        negative_control(name="replay-differs", check="replay-and-inversion", declared=ORDER, run=_turned, alone=False),
-        negative_control(
-            name="false-inverse",
-            check="replay-and-inversion",
-            declared=frozenset({"passage_shift"}),
-            run=lambda w: _changed(w, lambda held: {"passage_shift": (held.passage_shift + 1) % 4}),
-            inverse=lambda _: {},
-        ),
+        control("moves-prose", INFORMATION, _moved_notes),
+        control("drops-passage", INFORMATION, lambda w: _with_documents(w, _without_notes), alone=False),
+        control("drops-document", INFORMATION, lambda w: _without(w, 0), alone=False),
     )
+
+
+def _on_access() -> tuple[NegativeControl, ...]:
+    """Changes of tools, limits, names and the scorer, and of what was not declared."""
+    control = negative_control
+    return (
+        control("one-name-for-two-tools", ACCESS, lambda w: _aliased(w, read="find"), declared=TOOL_NAMES),
+        control("one-name-for-two-fields", ACCESS, lambda w: _with_field(w, "document", "name"), declared=FIELDS),
+        control("raises-limit", ACCESS, lambda w: replace(w, limits=replace(w.limits, total_calls=99))),
+        control("removes-tool", ACCESS, lambda w: replace(w, operations=w.operations[:-1])),
+        control("one-name-for-all-documents", ACCESS, lambda w: _changed(w, _one_name), declared=NAMES),
+        control("lenient-scorer", "scoring", lambda w: replace(w, scorer=_lenient)),
+        control("undeclared-field", DECLARED, lambda w: _changed(w, _in_capitals), declared=ORDER),
+        control("undeclared-tool-name", DECLARED, lambda w: _aliased(w, find="lookup"), declared=ORDER),
+    )
+
+
+def _on_rules(questions_of_a_role: frozenset[str]) -> tuple[NegativeControl, ...]:
+    """Rules that depend on what they must not know, and changes that are not the same twice or not undone."""
+    by_role = negative_control(
+        "tools-by-role",
+        INDEPENDENCE,
+        lambda w: _aliased(w, w.question in questions_of_a_role, find="lookup"),
+        declared=TOOL_NAMES,
+    )
+    by_question = negative_control(
+        "tools-by-question",
+        INDEPENDENCE,
+        lambda w: _aliased(w, _asks_for_change(w), find="lookup"),
+        declared=TOOL_NAMES,
+    )
+    orders: Mapping[str, Callable[[World], World]] = {
+        "order-by-question": lambda w: _demoted(w, lambda d: _asks_for_change(w)),
+        "order-by-status": lambda w: _demoted(w, lambda d: d.status == "preliminary"),
+        "order-by-figures": lambda w: _demoted(w, lambda d: d.tables[0].rows[0][1] < "5"),
+        "order-by-id": lambda w: _demoted(w, lambda d: d.id < "m"),
+    }
+    return (
+        by_role,
+        by_question,
+        *(negative_control(name, INDEPENDENCE, run, declared=ORDER) for name, run in orders.items()),
+        negative_control("replay-differs", REPLAY, _turned, declared=ORDER, alone=False),
+        negative_control("false-inverse", REPLAY, _shifted, declared=SHIFT, inverse=lambda _: {}),
+    )
+
+
+def _asked_otherwise(world: World) -> str | None:
+    return world.question and world.question.replace("Use the", "See the")
+
+
+def _with_answers(world: World) -> Callable[[DocumentProtocol], Mapping[str, Any]]:
+    answers = "-".join(_districts(world))
+    return lambda held: {"name": f"{answers}-{held.name}"}
+
+
+def _without_notes(document: Document) -> Document:
+    return replace(document, notes=())
+
+
+def _one_name(held: DocumentProtocol) -> Mapping[str, Any]:
+    return {"name": "report.txt"}
+
+
+def _in_capitals(held: DocumentProtocol) -> Mapping[str, Any]:
+    return {"title_style": "capitals"}
+
+
+def _shifted(world: World) -> World:
+    return _changed(world, lambda held: {"passage_shift": (held.passage_shift + 1) % 4})

@@ -18,7 +18,7 @@ from chase.core.errors import UserError
 from chase.core.events import AuditConfirmationStarted, AuditSearched, AuditSearchStarted
 from chase.engine.evaluator import Evaluator
 from chase.engine.sandbox import Sandbox
-from chase.methods import audit as audit_module
+from chase.methods import run as run_module
 from chase.methods.audit import AuditOutcome, AuditPlan, SearchSettings, audit_harness
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
@@ -102,7 +102,7 @@ def evaluations(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
             asked.append((role, len(found[0].scores)))
             return found
 
-    monkeypatch.setattr(audit_module, "Evaluator", Listening)
+    monkeypatch.setattr(run_module, "Evaluator", Listening)
     return asked
 
 

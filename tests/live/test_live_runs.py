@@ -117,8 +117,7 @@ async def test_hopeless_agents_leave_the_runs_correct(
         assert all(used.rollout.outcome.status == "scored" for used in executed)
         every_number_recomputes(runs, store)
         the_final_harness_meets_its_constraints(runs.evolved)
-        kit = ProtocolKit(small_ledger)
-        assert all(not found.problems for found in replay(runs.evolved.archive, kit.subject, kit.parse))
+        assert all(not found.problems for found in replay(runs.evolved.archive, small_ledger))
         assert store.verify() == []
         spent = {spend.purpose: spend for spend in store.spend()}
         assert spent["propose"].usage.requests >= 3

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from chase.benchmarks.registry import open_benchmark
-from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.benchmark import SynLedger, open_syn_ledger
 
 OTHER_FEATURES = "digits+folder+listing+title+casing"
 
 settings.register_profile("chase", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("chase")
 
-open_once: Callable[[str], SynLedger] = cache(partial(open_benchmark, cache=None))
+
+def _built(name: str, data: Path | None = None) -> SynLedger:
+    """A benchmark that is built here, whatever was built before."""
+    return open_syn_ledger(name, data, cache=None)
+
+
+open_once: Callable[..., SynLedger] = cache(_built)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -42,6 +42,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
 def test_every_block_of_the_pages_runs(number: int) -> None:
     exec(compile(BLOCKS[number], f"block {number + 1}", "exec"), {"__name__": "block"})  # noqa: S102
@@ -82,6 +83,23 @@ def test_values_may_stand_for_names_and_folders() -> None:
     by_name = chase.rollout(benchmark="syn-ledger@7", **SMALL)
     assert by_value.run == by_name.run
     assert by_name.executed == 0
+
+
+def test_an_opened_benchmark_that_was_cut_stays_so_and_its_sizes_are_kept(workspace: Path) -> None:
+    sizes = {"evo": 3, "disc": 2, "conf1": 2, "conf2": 2, "conf3": 2, "cert": 2}
+    cut = open_once("syn-ledger@7").fewer(sizes)
+    ones = {"evo": 1, "disc": 1, "conf": 1, "cert": 1}
+    made = chase.evolve(
+        benchmark=cut,
+        model="sim:reader",
+        rounds=1,
+        rollouts=ones,
+        method="meta-harness",
+        no_certify=True,
+        progress=False,
+    )
+    assert made.payload["config"]["tasks"] == sizes
+    assert chase.certify(made.run, progress=False).payload["certification"]["tasks"] == 2
 
 
 async def test_it_works_inside_a_running_event_loop() -> None:

@@ -225,6 +225,7 @@ SPAWN = """
 """
 
 
+@pytest.mark.slow
 async def test_a_time_limit_ends_the_command_and_its_children(place: Place) -> None:
     ended = await place.run(SPAWN.format(mark="mark-time-limit", then="time.sleep(600)"), timeout_seconds=3.0)
     assert (ended.exit, ended.stopped) == (None, "time limit of 3 seconds")
@@ -260,6 +261,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_a_killed_host_leaves_no_process(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     host = subprocess.Popen([sys.executable, "-c", HOST, str(tmp_path / "place")], cwd=root)

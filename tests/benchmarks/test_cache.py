@@ -265,3 +265,26 @@ def test_code_that_cannot_be_read_or_is_newer_than_the_process_has_no_digest(cod
     assert digest_code([*code, code[0].with_name("missing.py")]) is None
     code[0].write_text("x = 1\n")  # the same text, but it was not this process that read it
     assert digest_code(code) is None
+
+
+def test_a_file_that_others_can_write_is_not_used(tmp_path: Path) -> None:
+    cache = BuiltCache(folder=tmp_path / "kept")
+    key = {"name": "a benchmark"}
+    cache.store(key, ["one", "two"], {})
+    assert cache.load(key) is not None
+    (file,) = (tmp_path / "kept").iterdir()
+    for place, mode, sound in ((file, 0o666, 0o600), (tmp_path / "kept", 0o777, 0o700)):
+        place.chmod(mode)
+        assert cache.load(key) is None
+        place.chmod(sound)
+        assert cache.load(key) is not None
+
+
+def test_what_is_no_plain_file_is_not_waited_for(tmp_path: Path) -> None:
+    cache = BuiltCache(folder=tmp_path / "kept")
+    key = {"name": "a benchmark"}
+    cache.store(key, ["one"], {})
+    (file,) = (tmp_path / "kept").iterdir()
+    file.unlink()
+    os.mkfifo(file, 0o600)
+    assert cache.load(key) is None

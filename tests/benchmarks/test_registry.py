@@ -172,4 +172,4 @@ def test_nothing_is_imported_before_it_is_asked_for() -> None:
         "print([name for name in sys.modules if name.startswith('chase.benchmarks.')])"
     )
     ended = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True, timeout=120)
-    assert ended.stdout == "['chase.benchmarks.cache', 'chase.benchmarks.registry']\n"
+    assert ended.stdout == "['chase.benchmarks.registry']\n"

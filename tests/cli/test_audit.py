@@ -104,6 +104,7 @@ def test_a_planted_cheat_is_caught_with_exit_code_5(whole: Commands, tmp_path: P
     assert scored(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_a_search_tells_its_tries_and_the_same_command_executes_nothing(chase: Commands, tmp_path: Path) -> None:
     command = audit("--rounds", 1, "--proposals", 2)
     first = chase(*command)

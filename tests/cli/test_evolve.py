@@ -102,6 +102,7 @@ def test_json_accounts_for_rollouts_and_time(done: dict[str, Any], tmp_path: Pat
     assert any(warning.startswith("simulated reader") for warning in done["warnings"])
 
 
+@pytest.mark.slow
 def test_text_tells_the_rounds_on_stderr_and_the_result_on_stdout(done: dict[str, Any], chase: Commands) -> None:
     finished = chase(*evolve(*OPEN))
     assert finished.code == 0
@@ -124,6 +125,7 @@ def test_text_tells_the_rounds_on_stderr_and_the_result_on_stdout(done: dict[str
     assert "note: simulated reader" in finished.out
 
 
+@pytest.mark.slow
 def test_a_second_run_of_the_same_config_gets_a_number_and_pays_nothing(
     done: dict[str, Any], chase: Commands, tmp_path: Path
 ) -> None:
@@ -158,6 +160,7 @@ def test_resuming_a_finished_run_prints_its_result(done: dict[str, Any], chase: 
     assert len(runs(tmp_path)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [(), evolve(*OPEN)[1:]])
 def test_an_unfinished_run_goes_on_without_asking_or_paying_again(
     done: dict[str, Any], chase: Commands, tmp_path: Path, settings: tuple[object, ...]
@@ -319,6 +322,7 @@ def test_the_config_file_has_the_flags_names_and_unknown_keys_are_refused(chase:
     assert "no_reduce=1 must be true or false" in chase("evolve", "--config", config).sentence
 
 
+@pytest.mark.slow
 def test_thresholds_are_exact_decimals_in_their_shortest_form(chase: Commands, tmp_path: Path) -> None:
     config = tmp_path / "chase.toml"
     config.write_text("epsilon = 0.10\neta = 0.075\n")

@@ -84,6 +84,7 @@ def written(folder: Path) -> int:
     return looked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "when", "more", "code"),
     [

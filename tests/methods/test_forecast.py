@@ -97,6 +97,7 @@ def test_without_certification_the_sealed_tasks_are_not_in_it(ledger: SynLedger)
     assert "cert" not in by_role(forecast_evolution(plan(few_tasks(ledger), kit=kit_of(ledger)), certify=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["chase", "meta-harness"])
 async def test_a_real_run_lies_between_least_and_most(ledger: SynLedger, tmp_path: Path, method: Any) -> None:
     made = plan(

@@ -194,6 +194,7 @@ async def test_writing_into_the_tree_changes_nothing_that_the_host_uses(
     assert "forged" in "".join(text for _, text in texts(tmp_path / "hostile/.chase/runs/run-1/history"))
 
 
+@pytest.mark.slow
 async def test_changing_a_context_changes_nobody_elses(ledger: SynLedger, kit: ProtocolKit, tmp_path: Path) -> None:
     def spoil(context: ProposerContext) -> None:
         context.observables.clear()  # type: ignore[attr-defined]

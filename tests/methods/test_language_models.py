@@ -67,6 +67,7 @@ def journal(folder: Path, name: str) -> Any:
 # A capable model
 
 
+@pytest.mark.slow
 async def test_a_capable_model_evolves_a_harness_and_challenges_it(
     ledger: SynLedger, kit: ProtocolKit, tmp_path: Path
 ) -> None:
@@ -88,6 +89,7 @@ async def test_a_capable_model_evolves_a_harness_and_challenges_it(
     assert sum(spend.usage.requests for spend in spent.values()) == len(requests)
 
 
+@pytest.mark.slow
 async def test_over_http_the_run_is_the_same_as_in_process(ledger: SynLedger, kit: ProtocolKit, tmp_path: Path) -> None:
     results = []
     async with OpenAIServer(served(capable_model())) as server:
@@ -280,6 +282,7 @@ async def test_arguments_that_are_no_json_are_told_back(ledger: SynLedger, kit: 
 # Interruptions
 
 
+@pytest.mark.slow
 async def test_a_resumed_episode_asks_only_for_what_it_has_not(
     ledger: SynLedger, kit: ProtocolKit, tmp_path: Path
 ) -> None:

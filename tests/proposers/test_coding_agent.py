@@ -588,3 +588,23 @@ async def test_the_opt_out_is_in_the_record(bench: Bench) -> None:
     assert (bench.folder / "log-1.stdout").read_text() == "True\n"
     assert not (bench.folder / "desk-1" / "history").exists()
     assert (bench.tree.root / "scores.jsonl").read_text()
+
+
+async def test_what_holds_answers_is_not_readable_even_in_a_readable_folder(bench: Bench) -> None:
+    answers = bench.root / "open" / "answers"
+    answers.mkdir(parents=True)
+    (answers / "gold.txt").write_text("42")
+    (answers.parent / "plain.txt").write_text("plain")
+    body = f"""
+    import pathlib
+    for path in pathlib.Path({str(answers.parent)!r}).rglob("*.txt"):
+        print(path.name, path.read_text())
+    """
+    line = command(bench.root, script(body))
+    proposer = CodingAgentProposer(line, readable=[*readable(bench.root), answers.parent], timeout_seconds=60)
+    proposer.attach(replace(bench.records(), hidden=(answers,)))
+    await proposer.propose(bench.context())
+    seen = (bench.folder / "log-1.stdout").read_text()
+    assert "plain" in seen
+    assert "42" not in seen
+    assert "gold" not in seen

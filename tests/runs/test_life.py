@@ -97,6 +97,7 @@ def test_every_run_leaves_its_settings_its_harnesses_and_its_result(command: str
     assert began >= {"rollout": {"H"}, "audit": {"H", "H0"}, "evolve": {"H0"}}[command]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["rollout", "audit"])
 def test_the_same_again_is_the_same_run_and_an_evolution_is_a_new_one(command: str, workspace: Path) -> None:
     run, settings = COMMANDS[command]

@@ -161,6 +161,7 @@ def test_a_world_with_a_desk_too_many_is_caught(tmp_path: Path, monkeypatch: pyt
         suite.test_no_role_and_no_agent_that_is_not_its_own_can_be_reached(trial_of(Honest(), tmp_path))
 
 
+@pytest.mark.slow
 def test_a_store_that_forgets_a_rollout_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then an interrupted run pays for it again, and may never end."""
     trial = trial_of(Honest(), tmp_path)

@@ -174,7 +174,7 @@ class CodingAgent(RecordedAgent):
         desk = self._prepared(given)
         desk.open_for_work(history, copy=made.unconfined)
         assert self.records is not None
-        hidden = [self.records.store.workspace.state]
+        hidden = [self.records.store.workspace.state, *self.records.hidden]
         logs = episode.folder / f"log-{number}.stdout", episode.folder / f"log-{number}.stderr"
         try:
             work = made.run(desk.root, history=history, hidden=hidden, logs=logs)

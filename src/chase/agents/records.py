@@ -49,6 +49,8 @@ class AgentRecords:
     """Hears of every reply, because an episode can take minutes."""
     meter: Meter | None = None
     """The run's, for what an external agent says it used; models are on it themselves."""
+    hidden: tuple[Path, ...] = ()
+    """Folders that no command may read: they hold answers."""
 
     def episode(self, purpose: str, round: int) -> AgentEpisode:
         """One agent's work in one round: `purpose` is 'propose' or 'challenge'."""
@@ -71,12 +73,15 @@ class RecordedAgent:
 
 
 def attach_agents(
-    agents: Iterable[object], store: Store, use: Use, folder: Path, tell: Tell, meter: Meter | None = None
-) -> None:
+    agents: Iterable[object], store: Store, use: Use, folder: Path, tell: Tell, meter: Meter | None = None,
+    hidden: Sequence[Path] = (),
+) -> None:  # fmt: skip
     """Give agents that ask models, or run commands, their place in a run's records."""
     for agent in agents:
         if isinstance(agent, RecordedAgent):
-            agent.attach(AgentRecords(store=store, use=use, folder=folder, tell=tell, meter=meter))
+            agent.attach(
+                AgentRecords(store=store, use=use, folder=folder, tell=tell, meter=meter, hidden=tuple(hidden))
+            )
 
 
 class AgentEpisode:

@@ -9,6 +9,8 @@ writes a file anew with other tasks and all digests gets a benchmark with anothe
 from __future__ import annotations
 
 import json
+import os
+import stat
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -90,7 +92,8 @@ class BuiltCache:
     def load(self, key: Mapping[str, Json]) -> Built | None:
         """The entry of a key, if there is one that is sound."""
         try:
-            return _read(self._file(key).read_bytes(), key)
+            file = self._file(key)
+            return _read(file.read_bytes(), key) if _is_own(file) else None
         except (OSError, RuntimeError):
             return None
 
@@ -99,13 +102,17 @@ class BuiltCache:
         entry = _written(key, pieces, notes)
         with suppress(OSError, RuntimeError):
             file = self._file(key)
-            file.parent.mkdir(parents=True, exist_ok=True)
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _write_whole(file, entry)
             self._make_room(file.parent)
 
+    @property
+    def place(self) -> Path:
+        """The folder, wherever it is now."""
+        return self.folder or Path.home() / ".cache" / "chase" / "benchmarks"
+
     def _file(self, key: Mapping[str, Json]) -> Path:
-        folder = self.folder or Path.home() / ".cache" / "chase" / "benchmarks"
-        return folder / f"{digest(key)}{SUFFIX}"
+        return self.place / f"{digest(key)}{SUFFIX}"
 
     def _make_room(self, folder: Path) -> None:
         files = [file for file in folder.iterdir() if file.suffix in (SUFFIX, PART)]
@@ -119,6 +126,14 @@ class BuiltCache:
 
 HOME_CACHE = BuiltCache()
 """Where benchmarks are kept unless something else is said."""
+
+
+def _is_own(file: Path) -> bool:
+    """Whether it is a plain file that nobody else can have written: a pipe would not even end."""
+    state, folder = file.lstat(), file.parent.stat()
+    others = stat.S_IWGRP | stat.S_IWOTH
+    mine = state.st_uid == folder.st_uid == os.getuid()
+    return mine and stat.S_ISREG(state.st_mode) and not (state.st_mode | folder.st_mode) & others
 
 
 def _write_whole(file: Path, content: bytes) -> None:

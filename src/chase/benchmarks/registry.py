@@ -10,7 +10,6 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Protocol
 
-from chase.benchmarks.cache import HOME_CACHE, BuiltCache
 from chase.core.errors import SetupError, choose
 from chase.core.interfaces import Benchmark
 
@@ -21,10 +20,10 @@ class Opener(Protocol):
     """Makes a benchmark from its name and, where it has one, its data folder.
 
     Called once a command. Deterministic. A name or a folder that is not valid is a `UserError`, missing data a
-    `SetupError`. In `cache` it may keep what takes long to build; None: nowhere.
+    `SetupError`. What takes long to build it may keep in `benchmarks/cache.py`.
     """
 
-    def __call__(self, name: str, data: Path | None = None, *, cache: BuiltCache | None = None) -> Benchmark[Any]: ...
+    def __call__(self, name: str, data: Path | None = None) -> Benchmark[Any]: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,11 +64,9 @@ def find_entry(name: str) -> BenchmarkEntry:
     return _checked(base, _loaded(point))
 
 
-def open_benchmark(name: str, data: Path | None = None, *, cache: BuiltCache | None = HOME_CACHE) -> Benchmark[Any]:
-    """The benchmark of a name such as `syn-ledger` or `syn-ledger@7x40`, with its data where it has any; from the cache
-    if it was built before.
-    """
-    return find_entry(name).open(name, data, cache=cache)
+def open_benchmark(name: str, data: Path | None = None) -> Benchmark[Any]:
+    """The benchmark of a name such as `syn-ledger` or `syn-ledger@7x40`, with its data where it has any."""
+    return find_entry(name).open(name, data)
 
 
 def _loaded(point: EntryPoint) -> object:

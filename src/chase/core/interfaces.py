@@ -189,6 +189,11 @@ class Benchmark(Protocol[State]):
         ...
 
     @property
+    def private_paths(self) -> Sequence[Path]:
+        """Folders on this machine that hold answers: what it was read from or is kept in. Hidden from commands."""
+        ...
+
+    @property
     def defaults(self) -> Defaults: ...
     def validate(self, progress: Progress) -> Sequence[CheckResult]:
         """Every check of the construction, independent of any rollout. `progress` hears each check's name."""
@@ -209,7 +214,10 @@ class Benchmark(Protocol[State]):
 
     def role_of(self, task: str) -> str: ...
     def fewer(self, sizes: Mapping[str, int]) -> Self:
-        """The same benchmark with at most so many tasks of a role, chosen by a hash: its rollouts are the same."""
+        """The same benchmark with at most so many tasks of a role, chosen by a hash: its rollouts are the same.
+
+        A role that is not named, or of which there are fewer already, keeps those that it has.
+        """
         ...
 
     # What an agent meets

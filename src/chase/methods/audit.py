@@ -280,7 +280,8 @@ async def audit_harness(
     runner = Runner(model=model, store=store, sandbox=sandbox, use=use, pace=pace, progress=progress)
     evaluator = plan.evaluator(runner, store, (*SEARCH_ROLES, *confirm), opening)
     journal = Journal(store.workspace, run)
-    attach_agents((plan.challenger,), store, use, journal.path, tell, model.meter)
+    hidden = plan.benchmark.private_paths
+    attach_agents((plan.challenger,), store, use, journal.path, tell, model.meter, hidden)
     tree = HistoryWriter(journal.path / "history" / "challenger", records=False)
     sizes = {} if plan.confirm_size is None else {CONFIRM: plan.confirm_size}
     audit = Audit(

@@ -36,7 +36,11 @@ class Desks:
 
 @dataclass(frozen=True, kw_only=True)
 class World(Generic[OptionsT]):
-    """Everything that a method may use in one run. Through it no role is reached that the method does not hold."""
+    """Everything that a method may use in one run.
+
+    Through its arena, desks and `tasks` no role is reached that the method does not hold. `kit` is the host's own and
+    knows the whole benchmark: a method is code of the host, and is trusted not to look there (`docs/security.md`).
+    """
 
     initial: Contender
     """`H_0`."""

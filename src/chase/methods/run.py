@@ -153,7 +153,8 @@ class Run:
         self.store = store
         self.journal = Journal(store.workspace, run)
         use = Use(run=run, method=plan.method.name)
-        attach_agents(plan.agents.values(), store, use, self.journal.path, tell, model.meter)
+        hidden = plan.benchmark.private_paths
+        attach_agents(plan.agents.values(), store, use, self.journal.path, tell, model.meter, hidden)
         self.tell = tell
         self._runner = TimedRunner(
             model=model,

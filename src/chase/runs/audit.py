@@ -25,7 +25,7 @@ from chase.runs.life import Life, OpenRun, Prepared
 from chase.runs.listening import Listener
 from chase.runs.loops import run_to_end
 from chase.runs.models import checked_models
-from chase.runs.opening import Opener, locate, open_harness, role_sizes, split_sizes
+from chase.runs.opening import Opener, locate, open_harness, settled_sizes
 from chase.runs.pricing import priced
 from chase.runs.results import AuditResult, ForecastResult
 from chase.runs.settings import AuditSettings
@@ -103,7 +103,7 @@ def prepare(said: RawSettings[AuditSettings], opener: Opener, listener: Listener
     models = checked_models(settings, said.models, listener)
     challenger = make_challenger(settings, models)
     whole = opener.benchmark(settings)
-    benchmark = whole.fewer(split_sizes(settings.split_sizes, role_sizes(whole)))
+    benchmark = whole.fewer(settled_sizes(settings, whole))
     rollouts = dict(benchmark.defaults.rollouts)
     if settings.rollouts is not None:
         rollouts |= {role: settings.rollouts for role in rollouts if role not in ("evo", "disc")}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from chase.harness.spec import Harness
-from chase.runs.kinds import Kind
+from chase.runs.kinds import Folder, Kind
 
 Panel = Literal["What", "Sizes", "Agents", "Money", "Run"]
 PANELS: tuple[Panel, ...] = ("What", "Sizes", "Agents", "Money", "Run")
@@ -80,6 +81,9 @@ class Settings(BaseModel):
         """
         names = [name for name, about in type(self).about().items() if about.in_file and name != "preset"]
         found = {name: getattr(self, name) for name in names} | resolved
+        for name in found.keys() & type(self).model_fields.keys():
+            if isinstance(self.kind(name), Folder) and found[name] is not None:
+                found[name] = str(Path(found[name]).absolute())  # a run goes on from anywhere
         return {name: value for name, value in found.items() if not isinstance(value, Harness)}
 
     @classmethod

@@ -30,7 +30,7 @@ from chase.runs.life import Life, OpenRun, Prepared, note_models
 from chase.runs.listening import CertificationStarted, Listener
 from chase.runs.loops import run_to_end
 from chase.runs.models import checked_models
-from chase.runs.opening import Opener, locate, open_harness, role_sizes, rollout_counts, split_sizes
+from chase.runs.opening import Opener, locate, open_harness, rollout_counts, settled_sizes
 from chase.runs.pricing import priced
 from chase.runs.results import EvolveResult, ForecastResult
 from chase.runs.settings import EvolveSettings
@@ -173,7 +173,7 @@ def prepare(said: RawSettings[EvolveSettings], opener: Opener, listener: Listene
     models = checked_models(settings, said.models, listener)
     proposer, challenger = make_proposer(settings, models), make_challenger(settings, models)
     whole = opener.benchmark(settings)
-    sizes = split_sizes(settings.split_sizes, role_sizes(whole))
+    sizes = settled_sizes(settings, whole)
     benchmark = whole.fewer(sizes)
     plan = Plan(
         benchmark=benchmark,

@@ -16,7 +16,7 @@ from chase.harness.spec import Harness
 from chase.protocol.kit import ProtocolKit
 from chase.runs.kinds import ByRole
 from chase.runs.listening import Building, Listener
-from chase.runs.settings import Counts, HarnessLike, What
+from chase.runs.settings import AuditSettings, Counts, EvolveSettings, HarnessLike, What
 from chase.store.workspace import Workspace
 
 PATIENCE_SECONDS = 2.0
@@ -116,6 +116,12 @@ def rollout_counts(given: Counts | None, defaults: Mapping[str, int]) -> dict[st
 def role_sizes(benchmark: Benchmark[Any]) -> dict[str, int]:
     """How many tasks each role has."""
     return {role: len(benchmark.tasks(role)) for role in benchmark.roles}
+
+
+def settled_sizes(settings: EvolveSettings | AuditSettings, whole: Benchmark[Any]) -> dict[str, int]:
+    """Tasks to use by role. Of a benchmark that was opened by the caller all sizes are said: it may have been cut."""
+    sizes = split_sizes(settings.split_sizes, role_sizes(whole))
+    return sizes if isinstance(settings.benchmark, str) else {**role_sizes(whole), **sizes}
 
 
 def split_sizes(given: Counts | None, sizes_of: Mapping[str, int]) -> dict[str, int]:

@@ -46,7 +46,7 @@ PLAIN = (str, int, float, bool, type(None), dict, list, tuple)
 @cache
 def small_parts() -> TrialParts:
     """A few tasks of Syn-Ledger and the offline agents."""
-    benchmark = open_benchmark("syn-ledger@7", cache=None).fewer(SIZES)
+    benchmark = open_benchmark("syn-ledger@7").fewer(SIZES)
     return TrialParts(
         benchmark=benchmark, kit=ProtocolKit(benchmark), proposer=MiningProposer(), challenger=MiningChallenger()
     )

@@ -166,3 +166,10 @@ class TestSynLedgerWithOtherFeatures(LedgerConformance):
     @pytest.fixture
     def benchmark(self, other_ledger: SynLedger) -> SynLedger:
         return other_ledger
+
+
+def test_fewer_tasks_of_a_cut_benchmark_are_at_most_those_that_it_has(ledger: SynLedger) -> None:
+    cut = ledger.fewer({"evo": 6, "disc": 4})
+    assert cut.fewer({}).tasks("evo") == cut.tasks("evo")
+    again = cut.fewer({"evo": 9, "conf1": 2})
+    assert (len(again.tasks("evo")), len(again.tasks("disc")), len(again.tasks("conf1"))) == (6, 4, 2)

@@ -48,6 +48,7 @@ def caught(benchmark: SynLedger, name: str, task: str) -> str:
 # A sound benchmark
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [function for function, _ in CHECKS], ids=lambda function: function.__name__)
 def test_a_sound_benchmark_passes(ledger: SynLedger, task: str, function: Check) -> None:
     """The control of every fault below; the whole of `validate` runs in the slow tests."""
@@ -126,6 +127,7 @@ def test_a_fault_in_one_task_is_caught_where_it_is(
         assert failure.startswith(task) or name in ("families", "balance-released"), failure
 
 
+@pytest.mark.slow
 def test_every_changed_task_fails_the_rebuild(ledger: SynLedger, task: str) -> None:
     faulty = rebuilt(ledger, in_task(task, faults.path_that_leaks))
     result = check(faulty, "deterministic-rebuild")
@@ -162,6 +164,7 @@ def test_a_leak_in_one_variant_is_named_with_the_variant(ledger: SynLedger, task
     assert all("under placebo-section-labels" in failure for failure in result.failures)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "names"),
     [

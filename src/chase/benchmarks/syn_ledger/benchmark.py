@@ -120,6 +120,7 @@ class SynLedger:
     bounds = BOUNDS
     placeholders = PLACEHOLDERS
     neutral = "neutral"
+    private_paths: Sequence[Path] = ()
     allowlist: Mapping[str, OperatorKind[Manifest]] = ALLOWLIST
     protocol_fields = PROTOCOL_FIELDS
     observables: Sequence[ObservableFunction] = tuple(OBSERVABLES.values())
@@ -215,7 +216,7 @@ class SynLedger:
 
     def fewer(self, sizes: Mapping[str, int]) -> Self:
         cut = copy(self)
-        cut.sizes = dict(sizes)
+        cut.sizes = {**self.sizes, **{role: min(size, self.sizes.get(role, size)) for role, size in sizes.items()}}
         cut.__dict__.pop("subject", None)  # its check tasks are those that are used
         return cut
 
@@ -346,4 +347,6 @@ def open_syn_ledger(name: str, data: Path | None = None, *, cache: BuiltCache | 
     """
     if data is not None:
         raise UserError(f"--data={data}: {BASE} is made from its name alone. Leave --data out.")
-    return SynLedger(SynLedgerSpec.parse(name), cache=cache)
+    ledger = SynLedger(SynLedgerSpec.parse(name), cache=cache)
+    ledger.private_paths = () if cache is None else (cache.place,)
+    return ledger

@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from chase.benchmarks.cache import BuiltCache
 from chase.core.controls import Controls
 from chase.core.errors import SetupError, UserError, choose
 from chase.core.interfaces import Environment, Progress, Transformation
@@ -66,6 +65,7 @@ class Almanac:
     bounds = BOUNDS
     placeholders = PLACEHOLDERS
     neutral = None
+    private_paths: Sequence[Path] = ()
     allowlist: Mapping[str, OperatorKind[Protocol]] = ALLOWLIST
     protocol_fields = PROTOCOL_FIELDS
     observables: Sequence[ObservableFunction] = OBSERVABLES
@@ -111,7 +111,7 @@ class Almanac:
 
     def fewer(self, sizes: Mapping[str, int]) -> Self:
         cut = copy(self)
-        cut.sizes = dict(sizes)
+        cut.sizes = {**self.sizes, **{role: min(size, self.sizes.get(role, size)) for role, size in sizes.items()}}
         cut.__dict__.pop("subject", None)  # its check tasks are those that are used
         return cut
 
@@ -208,8 +208,8 @@ def _opened(hit: Sighting, document: RenderedDocument) -> Sighting:
     return replace(hit, window=0, text=document.between(1, LINES))
 
 
-def open_almanac(name: str, data: Path | None = None, *, cache: BuiltCache | None = None) -> Almanac:
-    """`almanac@SEED` is made from its name; `almanac` is read from a data folder. It is small: nothing is kept."""
+def open_almanac(name: str, data: Path | None = None) -> Almanac:
+    """`almanac@SEED` is made from its name; `almanac` is read from a data folder."""
     found = re.fullmatch(rf"{BASE}(?:@([0-9]{{1,9}}))?", name)
     if found is None:
         raise UserError(f"benchmark='{name}' is no Almanac. Write {BASE}@SEED, or {BASE} with a data folder.")
@@ -219,4 +219,6 @@ def open_almanac(name: str, data: Path | None = None, *, cache: BuiltCache | Non
         return Almanac(name, *generator.generate(int(found[1])))
     if data is None:
         raise SetupError(f"{BASE} is read from a folder: name it with --data, or write {BASE}@SEED.")
-    return Almanac(name, *read_almanac(data))
+    almanac = Almanac(name, *read_almanac(data))
+    almanac.private_paths = (data,)
+    return almanac

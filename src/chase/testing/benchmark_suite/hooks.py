@@ -72,7 +72,7 @@ class BenchmarkHooks:
 
     def rebuild(self, benchmark: AnyBenchmark) -> AnyBenchmark:
         """The same benchmark, made anew."""
-        return open_benchmark(benchmark.name, cache=None)
+        return open_benchmark(benchmark.name)
 
     def some_tasks(self, benchmark: AnyBenchmark) -> Sequence[str]:
         tasks = benchmark.tasks()

@@ -39,8 +39,6 @@ from chase.store.store import Store
 from chase.store.workspace import Workspace
 
 COMMAND, INITIAL = "evolve", "H0"
-OPTION_SETTINGS = ("rounds", "epsilon", "eta", "proposals", "no_reduce")
-"""Settings that are options of a method: of its field of that name, or of the one that `no_` denies."""
 AGENT_SETTINGS: Mapping[Agent, tuple[str, ...]] = {
     "proposer": ("proposer", "proposer_model", "command", "prior", "edit_space"),
     "challenger": ("no_diff", "challenger", "challenger_model", "challenger_command"),
@@ -71,7 +69,7 @@ class Evolution(Prepared[EvolveSettings]):
 
     def resolved(self) -> Mapping[str, Any]:
         settled = self.plan.options.model_dump(mode="json")
-        fields = {name.removeprefix("no_"): name for name in OPTION_SETTINGS}
+        fields = self.settings.of_method
         named = {name: settled.get(field) for field, name in fields.items() if field == name}
         return self.settings.written(
             **named,
@@ -201,7 +199,7 @@ def prepare(said: RawSettings[EvolveSettings], opener: Opener, listener: Listene
 
 def refuse_idle(method: Method, given: Mapping[str, Any]) -> None:
     """Refuse what was given and means nothing to a method: no option of it, or of an agent that it does not ask."""
-    idle = [name for name in OPTION_SETTINGS if name.removeprefix("no_") not in method.Options.model_fields]
+    idle = [name for field, name in EvolveSettings.of_method.items() if field not in method.Options.model_fields]
     idle += [name for agent, names in AGENT_SETTINGS.items() if agent not in method.agents for name in names]
     if flagged := [f"--{name.replace('_', '-')}" for name in idle if name in given]:
         raise UserError(f"method={method.name} has no use for this: leave {', '.join(flagged)} out.")
@@ -210,7 +208,7 @@ def refuse_idle(method: Method, given: Mapping[str, Any]) -> None:
 def method_options(method: Method, settings: EvolveSettings, benchmark: Benchmark[Any]) -> BaseModel:
     """The method's options: those with a setting of their own, and those given by name."""
     fields = method.Options.model_fields.keys()
-    given: dict[str, Any] = {name: getattr(settings, name) for name in OPTION_SETTINGS if name in fields}
+    given: dict[str, Any] = {name: getattr(settings, name) for name in settings.of_method.values() if name in fields}
     if settings.no_reduce and "reduce" in fields:
         given["reduce"] = False
     given |= Options().check(settings.options or {})

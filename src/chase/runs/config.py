@@ -50,6 +50,11 @@ class RawSettings(Generic[S]):
         """Whether anything that decides a run's result was said."""
         return bool(self.models or (self.given.keys() | self.file.keys()) & self.model.names("identity"))
 
+    @property
+    def complete(self) -> bool:
+        """Whether all that is required was said."""
+        return all(name in self.given or name in self.file for name in self.model.required)
+
     def _with_preset(self) -> Mapping[str, Any]:
         """The config file's values with a preset's: over them if it was given, below them if the file names it."""
         given, presets = self.given.get("preset"), self.model.presets

@@ -23,7 +23,7 @@ from chase.methods.run import Plan, Run
 from chase.runs.accounting import counts_of, served_models
 from chase.runs.agents import make_challenger, make_proposer
 from chase.runs.config import RawSettings
-from chase.runs.finding import Which, find_unfinished
+from chase.runs.finding import LATEST, Which, find_unfinished
 from chase.runs.folder import RunFolder
 from chase.runs.kinds import Options
 from chase.runs.life import Life, OpenRun, Prepared, note_models
@@ -116,9 +116,9 @@ def evolve(said: RawSettings[EvolveSettings], listener: Listener) -> EvolveResul
     workspace = locate(said.given.get("workspace"))
     if (named := named_run(said, workspace)) is not None:
         folder = RunFolder(workspace, named.id)
-        if named.status == "finished":
+        if named.status == "finished" and not said.describes:
             return EvolveResult(payload=folder.read_result(), folder=folder.path)
-        said = with_settings_of(said, folder)
+        said = _laid_over(said, folder)
     settings = said.settings()
     if settings.no_certify and settings.reopen is not None:
         raise UserError("--reopen says why the certification set is opened again, --no-certify leaves it sealed.")
@@ -131,7 +131,7 @@ def forecast(said: RawSettings[EvolveSettings], listener: Listener) -> ForecastR
     """What the run can take at most. Runs nothing and writes nothing."""
     workspace = locate(said.given.get("workspace"))
     if (named := named_run(said, workspace)) is not None:
-        said = with_settings_of(said, RunFolder(workspace, named.id))
+        said = _laid_over(said, RunFolder(workspace, named.id))
     _, work = _begun(said, workspace, listener)
     plan = work.plan
     found = forecast_evolution(plan, certify=work.certify)
@@ -148,12 +148,22 @@ def _begun(said: RawSettings[EvolveSettings], workspace: Workspace, listener: Li
 
 
 def named_run(said: RawSettings[EvolveSettings], workspace: Workspace) -> StoredRun | None:
-    """The run that is named where nothing else describes one."""
+    """The run whose settings count where nothing is said: one that is named, or the latest unfinished one.
+
+    Beside all that is required `latest` is the latest run of these settings, which is found by them.
+    """
     reference = said.given.get("resume")
-    if reference is None or said.describes:
+    if reference is None or (reference == LATEST and said.describes and said.complete):
         return None
     with Store.open(workspace, write=False) as store:
         return find_unfinished(store, COMMAND, str(reference))
+
+
+def _laid_over(said: RawSettings[EvolveSettings], folder: RunFolder) -> RawSettings[EvolveSettings]:
+    """`with_settings_of`; a run that was killed before it wrote its settings is described by what was said."""
+    if said.complete and not folder.has_settings:
+        return said
+    return with_settings_of(said, folder)
 
 
 def with_settings_of(said: RawSettings[EvolveSettings], folder: RunFolder) -> RawSettings[EvolveSettings]:

@@ -180,6 +180,7 @@ def test_an_evolution_is_certified_and_audited_in_a_few_lines(workspace: Path) -
     checked(json.dumps(audited.to_json()))
     assert audited.verdict in ("no gain", "inconclusive", "not supported", "partly supported", "supported")
     assert audited.gain.n == 12
+    assert audited.warnings == evolved.warnings == certified.warnings != ()
     for finding in audited.findings:
         assert audited.example(finding).task in open_once("syn-ledger@7").tasks()
 

@@ -15,7 +15,7 @@ from tests.conftest import open_once
 from tests.methods.plugins import install
 from tests.methods.test_registry import NOTHING
 
-SIZES = {"split_sizes": "evo=2,disc=2,conf=2,cert=2", "rollouts": "evo=1,disc=1,conf=1,cert=1"}
+SIZES: dict[str, Any] = {"split_sizes": "evo=2,disc=2,conf=2,cert=2", "rollouts": "evo=1,disc=1,conf=1,cert=1"}
 
 
 @pytest.fixture(autouse=True)

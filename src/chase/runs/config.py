@@ -76,6 +76,8 @@ def raw_settings(model: type[S], given: Mapping[str, Any]) -> RawSettings[S]:
         raise UserError(f"config={config} must be a text: a path.")
     file = {} if config is None else load_config(Path(config), model.file_keys())
     known = {name: value for name, value in file.items() if name in model.model_fields}
+    if "data" in found and hasattr(found.get("benchmark"), "content_hash"):
+        raise UserError(f"data={found['data']} is for a benchmark that is named, and this one is open: leave data out.")
     _refuse_contradictions(model, found, "")
     _refuse_contradictions(model, known, f"{config}: ")
     return RawSettings(model=model, given=found, file=known, models=file.get(MODELS, {}))

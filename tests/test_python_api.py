@@ -16,7 +16,7 @@ import pytest
 import chase
 from chase.api import listener_of
 from chase.cli.watching import Watch
-from chase.core.errors import UserError
+from chase.core.errors import SetupError, UserError
 from chase.core.events import Event
 from chase.runs.listening import Silent
 from chase.runs.settings import AuditSettings, CertifySettings, EvolveSettings, RolloutSettings
@@ -139,6 +139,8 @@ def test_progress_is_told_on_stderr_or_not_at_all(capsys: pytest.CaptureFixture[
         ({"split": "conf9"}, "unknown split 'conf9'"),
         ({"split": "cert"}, "split=cert is sealed: give --unseal REASON."),
         ({"model": None}, "model is missing"),
+        ({"progress": 5}, "progress=5 must be true, false or a listener (chase.runs.listening)."),
+        ({"progress": Silent}, "must be true, false or a listener"),
     ],
 )
 def test_a_wrong_setting_is_the_commands_sentence(wrong: dict[str, Any], sentence: str, workspace: Path) -> None:
@@ -168,6 +170,25 @@ def test_certify_takes_a_run_and_its_settings() -> None:
     assert set(parameters) == {"run", *CertifySettings.model_fields, "progress"}
     with pytest.raises(UserError, match="Did you mean 'reopen'"):
         chase.certify("latest", reopn="why")  # type: ignore[call-arg]
+    with pytest.raises(UserError, match=r"^run=5 must be a text: a run's id, the beginning of it, or latest\.$"):
+        chase.certify(5)  # type: ignore[arg-type]
+    with pytest.raises(SetupError) as by_position:
+        chase.certify("latest")
+    with pytest.raises(SetupError) as by_keyword:
+        chase.certify(run="latest")
+    assert str(by_keyword.value) == str(by_position.value)
+
+
+def test_an_initial_harness_is_that_of_a_benchmark_or_of_its_name() -> None:
+    assert chase.initial_harness("syn-ledger@7").hash == chase.initial_harness(open_once("syn-ledger@7")).hash
+    with pytest.raises(UserError, match=r"^benchmark=5 must be a text: a benchmark's name\.$"):
+        chase.initial_harness(5)  # type: ignore[arg-type]
+
+
+def test_data_beside_an_open_benchmark_is_refused(workspace: Path) -> None:
+    with pytest.raises(UserError, match=r"^data=/tmp is for a benchmark that is named, and this one is open"):
+        chase.rollout(benchmark=open_once("syn-ledger@7"), data="/tmp", **SMALL)
+    assert not (workspace / ".chase").exists()
 
 
 def test_an_evolution_is_certified_and_audited_in_a_few_lines(workspace: Path) -> None:
@@ -198,6 +219,7 @@ def test_an_evolution_is_certified_and_audited_in_a_few_lines(workspace: Path) -
     checked(json.dumps(audited.to_json()))
     assert audited.verdict in ("no gain", "inconclusive", "not supported", "partly supported", "supported")
     assert audited.gain.n == 12
+    assert audited.warnings == evolved.warnings == certified.warnings != ()
     for finding in audited.findings:
         assert audited.example(finding).task in open_once("syn-ledger@7").tasks()
 

@@ -11,19 +11,22 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
+from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark
 from chase.harness import folder as folders
 from chase.harness.spec import Harness
 from chase.runs import opening
 from chase.runs.config import raw_settings
+from chase.runs.kinds import Benchmarks
 from chase.runs.listening import Listener, Silent
 from chase.runs.results import AuditResult, CertifyResult, EvolveResult, ForecastResult, RolloutResult
 from chase.runs.settings import AuditSettings, CertifySettings, EvolveSettings, RolloutSettings
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Made = TypeVar("Made", covariant=True)
 Progress = bool | Listener | None
 """True: told on stderr. A listener hears it itself. None: as True where somebody is watching."""
 
@@ -71,6 +74,8 @@ def listener_of(progress: Progress) -> Listener:
         from chase.cli.watching import Watch
 
         return Watch()
+    if isinstance(progress, type) or not isinstance(progress, Listener):
+        raise UserError(f"progress={progress} must be true, false or a listener (chase.runs.listening).")
     return progress
 
 
@@ -79,9 +84,13 @@ def open_benchmark(name: str, data: str | Path | None = None) -> Benchmark[Any]:
     return opening.open_benchmark(name, data)
 
 
-def initial_harness(benchmark: Benchmark[Any]) -> Harness:
-    """`H_0` of a benchmark: the paper's initial harness."""
-    return folders.initial_harness(benchmark)
+def initial_harness(benchmark: str | Benchmark[Any]) -> Harness:
+    """`H_0` of a benchmark, or of the one of a name: the paper's initial harness."""
+    try:
+        named = Benchmarks().check(benchmark)
+    except ValueError as error:
+        raise UserError(f"benchmark={benchmark} {error}.") from None
+    return folders.initial_harness(opening.open_benchmark(named))
 
 
 def load_harness(folder: str | Path) -> Harness:
@@ -134,17 +143,23 @@ def forecast_audit(given: Mapping[str, Any], listener: Listener) -> ForecastResu
     return run(asked, listener)
 
 
+class _OfARun(Protocol[P, Made]):
+    def __call__(self, run: str, *nothing: P.args, **given: P.kwargs) -> Made: ...
+
+
 def _of_a_run(
     keywords: Callable[P, object],
-) -> Callable[[Callable[[str, Mapping[str, Any], Listener], R]], Callable[Concatenate[str, P], R]]:
+) -> Callable[[Callable[[str, Mapping[str, Any], Listener], R]], _OfARun[P, R]]:
     """`_takes`, for a function whose first argument is a run."""
 
-    def typed(function: Callable[[str, Mapping[str, Any], Listener], R]) -> Callable[Concatenate[str, P], R]:
+    def typed(function: Callable[[str, Mapping[str, Any], Listener], R]) -> _OfARun[P, R]:
         @wraps(function)
-        def call(run: str, /, *nothing: P.args, **given: P.kwargs) -> R:
+        def call(run: str, *nothing: P.args, **given: P.kwargs) -> R:
+            if not isinstance(run, str):
+                raise UserError(f"run={run} must be a text: a run's id, the beginning of it, or latest.")
             return _takes(keywords)(partial(function, run))(*nothing, **given)
 
-        own = inspect.Parameter("run", inspect.Parameter.POSITIONAL_ONLY, annotation=str)
+        own = inspect.Parameter("run", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=str)
         parameters = [own, *inspect.signature(keywords).parameters.values()]
         call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return call

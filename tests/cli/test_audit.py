@@ -92,7 +92,7 @@ def test_a_planted_cheat_is_caught_with_exit_code_5(whole: Commands, tmp_path: P
     assert "confirmed: equalise (aspect depth, to low)\n" in finished.out
     assert "the harness leans on: path-depth" in finished.out
     assert "- before, + after" in finished.out
-    assert "simulated reader" in finished.out
+    assert "note: simulated reader" in finished.out
     assert finished.sentence.startswith("chase: the gain of cheat is not supported: ")
     before = scored(tmp_path)
     again = whole(*command, "--json")
@@ -135,6 +135,7 @@ def test_json_is_the_result_that_the_run_leaves_behind(chase: Commands, done: Pa
     assert payload["confirm_tasks"] == FRESH
     assert payload["tried"] == []
     assert payload["simulated"] is True
+    assert [note.partition(":")[0] for note in payload["warnings"]] == ["simulated reader"]
     assert payload["harness"] == load_harness(done / "cheat").hash
     assert payload["baseline"] == load_harness(done / "h0").hash
     assert payload["g_min"] == pytest.approx(payload["g_rel"]["value"] - payload["gamma"])

@@ -192,6 +192,21 @@ def test_a_run_is_not_continued_under_other_settings(done: dict[str, Any], chase
     assert len(runs(tmp_path)) == 1
 
 
+def test_a_setting_beside_resume_is_laid_over_the_runs_own(
+    done: dict[str, Any], chase: Commands, tmp_path: Path
+) -> None:
+    same = done["config"]["rounds"]
+    assert chase.json("evolve", "--resume", done["run"], "--rounds", same) == done
+    set_status(tmp_path, done["run"], "paused")
+    for reference in (done["run"], "latest"):
+        for flags in (("--rounds", same + 1), ("--option", f"rounds={same + 1}")):
+            for further in ((), ("--dry-run",)):
+                refused = chase("evolve", "--resume", reference, *flags, *further)
+                assert refused.code == 2
+                assert f"run '{done['run']}' has other settings: rounds differ" in refused.sentence
+    assert [run.status for run in runs(tmp_path)] == ["paused"]
+
+
 def test_an_outage_pauses_the_run_with_code_7(chase: Commands, tmp_path: Path) -> None:
     endpoint = "openai-compatible:tiny"
     config = tmp_path / "chase.toml"

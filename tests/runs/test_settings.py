@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from chase.benchmarks.registry import open_benchmark
 from chase.core.errors import UserError
+from chase.methods.registry import find_method
 from chase.runs.config import raw_settings
 from chase.runs.declaring import PANELS, Settings
+from chase.runs.evolve import method_options
 from chase.runs.settings import (
     AuditSettings,
     CertifySettings,
@@ -134,6 +137,54 @@ def test_options_by_name_are_read_as_values(tmp_path: Path) -> None:
         {"options": ["beam=3", "name=wide", "on=true", "rate=0.05"]}, "[options]\nbeam = 1\nk = 2\n", tmp_path
     )
     assert found.options == {"beam": 3, "k": 2, "name": "wide", "on": True, "rate": 0.05}
+
+
+@pytest.mark.parametrize(
+    ("given", "file", "rounds"),
+    [
+        ({"rounds": 2}, "[options]\nrounds = 3\n", 2),
+        ({"rounds": 2}, "rounds = 3\n", 2),
+        ({"options": ["rounds=2"]}, "rounds = 3\n", 2),
+        ({"preset": "pilot"}, "[options]\nrounds = 3\n", 1),
+        ({}, 'preset = "pilot"\n[options]\nrounds = 3\n', 3),
+        ({"rounds": 2, "options": ["rounds=2"]}, "[options]\nrounds = 3\n", 2),
+    ],
+)
+def test_an_option_of_a_method_is_one_setting_whichever_way_it_is_said(
+    given: dict[str, Any], file: str, rounds: int, tmp_path: Path
+) -> None:
+    found = evolving(given, file, tmp_path)
+    method = find_method("chase")
+    options = method_options(method, found, open_benchmark("syn-ledger@7"))
+    assert options.model_dump()["rounds"] == rounds
+
+
+def test_a_flag_that_denies_an_option_wins_over_the_file(tmp_path: Path) -> None:
+    found = evolving({"no_reduce": True}, "[options]\nreduce = true\n", tmp_path)
+    assert (found.no_reduce, found.options) == (True, {})
+    found = evolving({"options": {"reduce": True}}, "no_reduce = true\n", tmp_path)
+    assert (found.no_reduce, found.options) == (False, {"reduce": True})
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"rounds": 2, "options": ["rounds=3"]}, "rounds=2 and the option rounds=3"),
+        ({"epsilon": "0.05", "options": {"epsilon": 0.1}}, "epsilon=0.05 and the option epsilon=0.1"),
+        ({"no_reduce": True, "options": ["reduce=true"]}, "no_reduce=True and the option reduce=True"),
+    ],
+)
+def test_two_values_of_an_option_in_one_place_are_refused(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UserError) as refused:
+        evolving(given)
+    assert str(refused.value) == f"{sentence} contradict each other: leave one out."
+
+
+def test_two_values_of_an_option_in_one_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"chase\.toml: rounds=1 and the option rounds=3 contradict each other"):
+        evolving({}, "rounds = 1\n[options]\nrounds = 3\n", tmp_path)
+    same = evolving({}, "rounds = 3\nepsilon = 0.05\n[options]\nrounds = 3\nepsilon = 0.05\n", tmp_path)
+    assert same.rounds == 3
 
 
 def test_what_decides_no_result_does_not_describe_a_run() -> None:

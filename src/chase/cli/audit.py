@@ -14,7 +14,6 @@ from chase.cli.options import AsJson, DryRun, takes
 from chase.cli.output import emit, printable
 from chase.cli.tokens import token_lines
 from chase.core.errors import ChaseError
-from chase.models.config import embedded_note
 from chase.runs.results import AuditResult
 from chase.runs.settings import AuditSettings
 
@@ -34,7 +33,8 @@ def audit(given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = F
     reached: then the same command with a higher one goes on.
 
     JSON: `verdict, reason, tasks_needed, g_rel, gamma, g_min, confirmed[], not_confirmed[], tried[],
-    tokens {optimisation, certification}`; with --dry-run `per_rollout, rollouts[], agents[], total` (chase.forecast/1).
+    tokens {optimisation, certification}, warnings`; with --dry-run `per_rollout, rollouts[], agents[], total`
+    (chase.forecast/1).
     """
     if dry_run:
         return show_forecast(chase.forecast_audit(**given, progress=True), as_json)
@@ -78,8 +78,8 @@ def print_audit(result: AuditResult) -> None:
     if tried := {record["hash"] for record in payload["tried"] if record["hash"]}:
         evaluated = {record["hash"] for record in payload["tried"] if record["destruction"]}
         typer.echo(f"\nTried in search: {len(tried)} transformations, of which {len(evaluated)} were evaluated.")
-    if note := embedded_note(payload["model"]):
-        typer.echo(f"note: {note}")
+    for warning in result.warnings:
+        typer.echo(printable(f"note: {warning}"))
 
 
 def _print_finding(found: Mapping[str, Any]) -> None:

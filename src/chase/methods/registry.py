@@ -65,6 +65,14 @@ def _loaded(name: str) -> Method:
     return found
 
 
+def plug_in(name: str) -> str | None:
+    """What an error calls a method of an installed package; None: it is one of ours."""
+    if name in BUILT_IN:
+        return None
+    packages = [_package(point) for point in entry_points(group=GROUP) if point.name == name]
+    return f"method '{name}' of {packages[0]}" if packages else f"method '{name}'"
+
+
 def _package(point: EntryPoint) -> str:
     return point.dist.name if point.dist is not None else point.value
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from chase.agents.history import RELEASED, HistoryWriter
 from chase.agents.records import attach_agents
 from chase.core.agents import ALL_EDITS, Agent, EditSpace
-from chase.core.errors import IntegrityError, SetupError, UserError
+from chase.core.errors import ChaseError, IntegrityError, SetupError, UserError
 from chase.core.events import Tell
 from chase.core.interfaces import Benchmark, Challenger, Proposer
 from chase.core.values import Json
@@ -30,11 +30,15 @@ from chase.methods.contract import Desks, Method, World
 from chase.methods.desks import ChallengerDesk, ProposerDesk
 from chase.methods.evolution import EvolutionOutcome
 from chase.methods.journal import Journal
+from chase.methods.registry import plug_in
 from chase.models.chat import ChatModel
 from chase.protocol.archive import Archive
 from chase.protocol.kit import ProtocolKit
 from chase.store.records import Use
 from chase.store.store import Store
+
+MOST_CHARS = 300
+"""Of what a plug-in's error says."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +171,8 @@ class Run:
 
     async def evolve(self) -> EvolutionOutcome:
         """The method's own part. It ends before the certification set is opened."""
-        evolved = await self.plan.method.evolve(self._world())
+        world = self._world()
+        evolved = await _evolved(self.plan.method, world)
         self._keep(evolved)
         return evolved
 
@@ -250,3 +255,21 @@ class Run:
     def _write_harness(self, folder: str, harness: Harness) -> None:
         for name, text in render_files(harness).items():
             self.journal.write(f"{folder}/{name}", text)
+
+
+async def _evolved(method: Method, world: World[Any]) -> EvolutionOutcome:
+    """What a method ends with. What a plug-in does wrong is a `SetupError` that says whose fault it is."""
+    where = plug_in(method.name)
+    if where is None:
+        return await method.evolve(world)
+    mend = "The fault is the plug-in's: mend or uninstall it."
+    try:
+        evolved: object = await method.evolve(world)
+    except ChaseError:
+        raise
+    except Exception as error:  # whatever a plug-in raises: it is somebody else's code
+        said = " ".join(str(error).split())[:MOST_CHARS]
+        raise SetupError(f"{where} failed in evolve(): {type(error).__name__}: {said}. {mend}") from error
+    if not isinstance(evolved, EvolutionOutcome):
+        raise SetupError(f"{where}: evolve() returned {type(evolved).__name__}, no EvolutionOutcome. {mend}")
+    return evolved

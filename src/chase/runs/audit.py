@@ -17,11 +17,11 @@ from chase.methods.forecast import forecast_audit
 from chase.models.config import LOCAL
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.screening import screen_draft
-from chase.runs.accounting import episodes_of, tokens_of
+from chase.runs.accounting import episodes_of, served_models, tokens_of
 from chase.runs.agents import make_challenger
 from chase.runs.config import RawSettings
 from chase.runs.finding import Which
-from chase.runs.life import Life, OpenRun, Prepared
+from chase.runs.life import Life, OpenRun, Prepared, note_models
 from chase.runs.listening import Listener
 from chase.runs.loops import run_to_end
 from chase.runs.models import checked_models
@@ -77,6 +77,7 @@ class Audit(Prepared[AuditSettings]):
             "episodes": episodes_of(run.store, run.id),
             "tokens": tokens_of(run.store, run.id),
             "simulated": run.model.config.provider == LOCAL,
+            "warnings": note_models(served_models(run.store, run.id), run.model),
         }
 
 

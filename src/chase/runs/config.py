@@ -13,10 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from chase.core.errors import UserError, choose
 from chase.models.config import ModelConfig, Price
 from chase.runs.declaring import Settings
-from chase.runs.kinds import Kind
+from chase.runs.kinds import Kind, Options
 
 MODELS = "models"
 """The config file's tables of models, beside the settings."""
+OPTIONS = "options"
+"""The setting that holds a method's options by name."""
 MODEL_KEYS = frozenset(field.name for field in fields(ModelConfig)) - {"name"}
 
 S = TypeVar("S", bound=Settings)
@@ -36,20 +38,32 @@ class RawSettings(Generic[S]):
 
     def settings(self) -> S:
         """The value of each setting: what was given, else the file's, else the default. A wrong one is refused."""
-        merged = dict(_with_preset(self.file, self.model.presets, self.given.get("preset")))
-        for name, value in self.given.items():
-            merged[name] = _merged(self.model.kind(name), name, value, merged[name]) if name in merged else value
-        return checked(self.model, merged)
+        return checked(self.model, _over(self.model, self.given, self._with_preset()))
 
     def above(self, kept: Mapping[str, Any]) -> RawSettings[S]:
         """The same, with a config's values that count where nothing was said."""
         tables = {**kept.get(MODELS, {}), **self.models}
-        return replace(self, file={**_without_models(kept), **self.file}, models=tables)
+        return replace(self, file=_over(self.model, self.file, _without_models(kept)), models=tables)
 
     @property
     def describes(self) -> bool:
         """Whether anything that decides a run's result was said."""
         return bool(self.models or (self.given.keys() | self.file.keys()) & self.model.names("identity"))
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that is required was said."""
+        return all(name in self.given or name in self.file for name in self.model.required)
+
+    def _with_preset(self) -> Mapping[str, Any]:
+        """The config file's values with a preset's: over them if it was given, below them if the file names it."""
+        given, presets = self.given.get("preset"), self.model.presets
+        named = self.file.get("preset") if given is None else given
+        if named is None:
+            return self.file
+        preset = presets[choose("preset", str(named), presets)]
+        upper, lower = (self.file, preset) if given is None else (preset, self.file)
+        return {**_unless_said(self.model, lower, upper), **upper}
 
 
 def raw_settings(model: type[S], given: Mapping[str, Any]) -> RawSettings[S]:
@@ -62,6 +76,10 @@ def raw_settings(model: type[S], given: Mapping[str, Any]) -> RawSettings[S]:
         raise UserError(f"config={config} must be a text: a path.")
     file = {} if config is None else load_config(Path(config), model.file_keys())
     known = {name: value for name, value in file.items() if name in model.model_fields}
+    if "data" in found and hasattr(found.get("benchmark"), "content_hash"):
+        raise UserError(f"data={found['data']} is for a benchmark that is named, and this one is open: leave data out.")
+    _refuse_contradictions(model, found, "")
+    _refuse_contradictions(model, known, f"{config}: ")
     return RawSettings(model=model, given=found, file=known, models=file.get(MODELS, {}))
 
 
@@ -142,12 +160,45 @@ def model_config(name: str, tables: Mapping[str, Mapping[str, Any]], *, base_url
     return ModelConfig(name=name, price=price, **values)
 
 
-def _with_preset(file: Mapping[str, Any], presets: Mapping[str, Mapping[str, Any]], given: Any) -> Mapping[str, Any]:
-    """The config file's values with a preset's: over them if it was given, below them if the file names it."""
-    if given is not None:
-        return {**file, **presets[choose("preset", str(given), presets)]}
-    named = file.get("preset")
-    return file if named is None else {**presets[choose("preset", str(named), presets)], **file}
+def _over(model: type[Settings], upper: Mapping[str, Any], lower: Mapping[str, Any]) -> dict[str, Any]:
+    """What two places say: the upper one's value, with the lower one's where a setting can say a part."""
+    merged = _unless_said(model, lower, upper)
+    for name, value in upper.items():
+        merged[name] = _merged(model.kind(name), name, value, merged[name]) if name in merged else value
+    return merged
+
+
+def _unless_said(model: type[Settings], lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
+    """A place's values without a method's options that an upper place says, by their setting or by their name."""
+    said = {model.of_method.get(option) for option in _options(upper)}
+    left = {name: value for name, value in lower.items() if name not in said}
+    if OPTIONS in left:
+        left[OPTIONS] = {
+            option: value for option, value in _options(lower).items() if model.of_method.get(option) not in upper
+        }
+    return left
+
+
+def _refuse_contradictions(model: type[Settings], place: Mapping[str, Any], where: str) -> None:
+    """Refuse a place that says one option of a method twice, and not the same."""
+    for option, value in _options(place).items() if model.of_method else ():
+        name = model.of_method.get(option)
+        if name is None or name not in place:
+            continue
+        meant = not place[name] if name != option else place[name]
+        if str(meant) != str(value):
+            raise UserError(
+                f"{where}{name}={place[name]} and the option {option}={value} contradict each other: leave one out."
+            )
+
+
+def _options(place: Mapping[str, Any]) -> dict[str, Any]:
+    """A method's options that a place says by name."""
+    value = place.get(OPTIONS)
+    try:
+        return {} if value is None else Options().check(value)
+    except ValueError as error:
+        raise UserError(f"{OPTIONS}={value} {error}.") from None
 
 
 def _merged(kind: Kind, name: str, value: Any, below: Any) -> Any:

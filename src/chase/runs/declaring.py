@@ -55,6 +55,8 @@ class Settings(BaseModel):
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     required: ClassVar[tuple[str, ...]] = ("model",)
+    of_method: ClassVar[Mapping[str, str]] = {}
+    """Option of a method → the setting that says it too; one that begins with `no_` denies it."""
 
     @classmethod
     def file_keys(cls) -> frozenset[str]:

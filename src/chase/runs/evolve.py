@@ -23,7 +23,7 @@ from chase.methods.run import Plan, Run
 from chase.runs.accounting import counts_of, served_models
 from chase.runs.agents import make_challenger, make_proposer
 from chase.runs.config import RawSettings
-from chase.runs.finding import Which, find_unfinished
+from chase.runs.finding import LATEST, Which, find_unfinished
 from chase.runs.folder import RunFolder
 from chase.runs.kinds import Options
 from chase.runs.life import Life, OpenRun, Prepared, note_models
@@ -39,8 +39,6 @@ from chase.store.store import Store
 from chase.store.workspace import Workspace
 
 COMMAND, INITIAL = "evolve", "H0"
-OPTION_SETTINGS = ("rounds", "epsilon", "eta", "proposals", "no_reduce")
-"""Settings that are options of a method: of its field of that name, or of the one that `no_` denies."""
 AGENT_SETTINGS: Mapping[Agent, tuple[str, ...]] = {
     "proposer": ("proposer", "proposer_model", "command", "prior", "edit_space"),
     "challenger": ("no_diff", "challenger", "challenger_model", "challenger_command"),
@@ -71,7 +69,7 @@ class Evolution(Prepared[EvolveSettings]):
 
     def resolved(self) -> Mapping[str, Any]:
         settled = self.plan.options.model_dump(mode="json")
-        fields = {name.removeprefix("no_"): name for name in OPTION_SETTINGS}
+        fields = self.settings.of_method
         named = {name: settled.get(field) for field, name in fields.items() if field == name}
         return self.settings.written(
             **named,
@@ -118,9 +116,9 @@ def evolve(said: RawSettings[EvolveSettings], listener: Listener) -> EvolveResul
     workspace = locate(said.given.get("workspace"))
     if (named := named_run(said, workspace)) is not None:
         folder = RunFolder(workspace, named.id)
-        if named.status == "finished":
+        if named.status == "finished" and not said.describes:
             return EvolveResult(payload=folder.read_result(), folder=folder.path)
-        said = with_settings_of(said, folder)
+        said = _laid_over(said, folder)
     settings = said.settings()
     if settings.no_certify and settings.reopen is not None:
         raise UserError("--reopen says why the certification set is opened again, --no-certify leaves it sealed.")
@@ -133,7 +131,7 @@ def forecast(said: RawSettings[EvolveSettings], listener: Listener) -> ForecastR
     """What the run can take at most. Runs nothing and writes nothing."""
     workspace = locate(said.given.get("workspace"))
     if (named := named_run(said, workspace)) is not None:
-        said = with_settings_of(said, RunFolder(workspace, named.id))
+        said = _laid_over(said, RunFolder(workspace, named.id))
     _, work = _begun(said, workspace, listener)
     plan = work.plan
     found = forecast_evolution(plan, certify=work.certify)
@@ -150,12 +148,22 @@ def _begun(said: RawSettings[EvolveSettings], workspace: Workspace, listener: Li
 
 
 def named_run(said: RawSettings[EvolveSettings], workspace: Workspace) -> StoredRun | None:
-    """The run that is named where nothing else describes one."""
+    """The run whose settings count where nothing is said: one that is named, or the latest unfinished one.
+
+    Beside all that is required `latest` is the latest run of these settings, which is found by them.
+    """
     reference = said.given.get("resume")
-    if reference is None or said.describes:
+    if reference is None or (reference == LATEST and said.describes and said.complete):
         return None
     with Store.open(workspace, write=False) as store:
         return find_unfinished(store, COMMAND, str(reference))
+
+
+def _laid_over(said: RawSettings[EvolveSettings], folder: RunFolder) -> RawSettings[EvolveSettings]:
+    """`with_settings_of`; a run that was killed before it wrote its settings is described by what was said."""
+    if said.complete and not folder.has_settings:
+        return said
+    return with_settings_of(said, folder)
 
 
 def with_settings_of(said: RawSettings[EvolveSettings], folder: RunFolder) -> RawSettings[EvolveSettings]:
@@ -201,7 +209,7 @@ def prepare(said: RawSettings[EvolveSettings], opener: Opener, listener: Listene
 
 def refuse_idle(method: Method, given: Mapping[str, Any]) -> None:
     """Refuse what was given and means nothing to a method: no option of it, or of an agent that it does not ask."""
-    idle = [name for name in OPTION_SETTINGS if name.removeprefix("no_") not in method.Options.model_fields]
+    idle = [name for field, name in EvolveSettings.of_method.items() if field not in method.Options.model_fields]
     idle += [name for agent, names in AGENT_SETTINGS.items() if agent not in method.agents for name in names]
     if flagged := [f"--{name.replace('_', '-')}" for name in idle if name in given]:
         raise UserError(f"method={method.name} has no use for this: leave {', '.join(flagged)} out.")
@@ -210,7 +218,7 @@ def refuse_idle(method: Method, given: Mapping[str, Any]) -> None:
 def method_options(method: Method, settings: EvolveSettings, benchmark: Benchmark[Any]) -> BaseModel:
     """The method's options: those with a setting of their own, and those given by name."""
     fields = method.Options.model_fields.keys()
-    given: dict[str, Any] = {name: getattr(settings, name) for name in OPTION_SETTINGS if name in fields}
+    given: dict[str, Any] = {name: getattr(settings, name) for name in settings.of_method.values() if name in fields}
     if settings.no_reduce and "reduce" in fields:
         given["reduce"] = False
     given |= Options().check(settings.options or {})

@@ -31,6 +31,11 @@ class Result:
         """The run's id."""
         return str(self.payload["run"])
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever reads the result has to know."""
+        return tuple(self.payload["warnings"])
+
     def to_json(self) -> dict[str, Json]:
         """One plain JSON object with the schema's name first."""
         return {"schema": self.schema, **self.payload}
@@ -75,10 +80,6 @@ class RolloutResult(Timed):
     def executed(self) -> int:
         """Rollouts that were run now; the others were in the store."""
         return int(self.payload["executed"])
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return tuple(self.payload["warnings"])
 
     def _in_short(self) -> str:
         score = self.score
@@ -167,10 +168,6 @@ class EvolveResult(Timed):
         found = self.payload["certification"]
         return None if found is None else Certification(found=found)
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return tuple(self.payload["warnings"])
-
     def _in_short(self) -> str:
         final, archived = self.payload["final"], len(self.payload["archive"])
         return f"H* = {final['name']}, {archived} archived, {self.certification or 'not certified'}"
@@ -184,10 +181,6 @@ class CertifyResult(Result):
     @property
     def certification(self) -> Certification:
         return Certification(found=self.payload["certification"])
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return tuple(self.payload["warnings"])
 
     def _in_short(self) -> str:
         return repr(self.certification)

@@ -206,6 +206,9 @@ class EvolveSettings(Paid, Challengers, Sizes, What):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "pilot": {**PILOT, "rollouts": {"evo": 1, "disc": 1, "conf": 1, "cert": 1}}
     }
+    of_method: ClassVar[Mapping[str, str]] = {
+        "rounds": "rounds", "epsilon": "epsilon", "eta": "eta", "proposals": "proposals", "reduce": "no_reduce",
+    }  # fmt: skip
 
     method: Annotated[str, Text()] = setting(
         DEFAULT_METHOD, f"{', '.join(BUILT_IN)}, or one that is installed.", "What", metavar="METHOD", common=True

@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 .PHONY: help demo test test-fast test-live check perf constraints clean
 
 help:
-	@echo "make demo       install, build and verify Syn-Ledger, and say where the result is"
+	@echo "make demo       install, verify Syn-Ledger, evolve harnesses on it and audit them (simulated)"
 	@echo "make test       install the test extras and a tiny model, and run every test"
 	@echo "make test-fast  the quick tests, under two minutes"
 	@echo "make test-live  the tests that ask a real, tiny language model on this machine"

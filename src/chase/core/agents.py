@@ -1,4 +1,6 @@
-"""What Proposers and Challengers are given and give back. Plain data: no benchmark, no store, no code."""
+"""What Proposers and Challengers are given and give back. Plain data and pure functions of what was shown: no benchmark,
+no store.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+from chase.benchmarks.registry import DEFAULT
 from chase.core.interfaces import Benchmark
 from chase.harness.spec import Harness
 from chase.methods.registry import BUILT_IN, DEFAULT_METHOD
@@ -66,7 +67,7 @@ class What(Asked):
     """What is evaluated, with which model."""
 
     benchmark: Annotated[str | Benchmark[Any], Benchmarks()] = setting(
-        "syn-ledger", "e.g. syn-ledger@7", "What", metavar="B", common=True
+        DEFAULT, "e.g. syn-ledger@7", "What", metavar="B", common=True
     )
     data: Annotated[str | Path | None, Folder()] = setting(
         None, "The folder with the benchmark's data, for one that needs it.", "What", metavar="DIR"

@@ -1,6 +1,4 @@
-"""What Proposers and Challengers are given and give back. Plain data and pure functions of what was shown: no benchmark,
-no store.
-"""
+"""What Proposers and Challengers are given and give back: plain data, and pure functions of what was shown."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from chase.core.agents import Candidate, ChallengerContext, Draft, ProposerContext, Refusal
-from chase.core.errors import IntegrityError
+from chase.core.errors import ChaseError, IntegrityError
 from chase.core.events import Event
 from chase.core.interfaces import Benchmark, Challenger, Proposer
 from chase.core.values import Json, Usage
@@ -37,7 +37,7 @@ AGENTS = ("proposer", "challenger")
 MOST_ATTEMPTS = 60
 
 
-class ProcessDied(Exception):
+class ProcessDied(ChaseError):
     """The process ends here, as far as a run can see."""
 
 

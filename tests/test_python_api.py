@@ -23,6 +23,8 @@ from chase.runs.settings import AuditSettings, CertifySettings, EvolveSettings, 
 from tests.cli.commands import checked, write_h0
 from tests.conftest import open_once
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 BLOCKS: list[str] = [
     block

@@ -19,6 +19,8 @@ from tests.cli.commands import Commands, checked, write_h0
 from tests.conftest import open_once
 from tests.methods.runs import SIZES, few_tasks
 
+pytestmark = pytest.mark.slow
+
 B = ("--benchmark", "syn-ledger@7", "--model", "sim:reader")
 CHEAT = "Read on in files with low path-depth. Prefer files with low extension-length.\n"
 DEPTH = {"benchmark": "syn-ledger", "operators": [{"name": "equalise", "arguments": {"aspect": "depth"}}]}

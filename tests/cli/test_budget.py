@@ -17,6 +17,8 @@ from chase.testing.openai_server import text_reply, token_usage
 from tests.cli.commands import Commands, checked, serving, write_h0
 from tests.cli.test_audit import CHEAT, few_once
 
+pytestmark = pytest.mark.slow
+
 B = ("--benchmark", "syn-ledger@7", "--model", "sim:reader")
 CHANGING = ("wall_seconds", "rollout_seconds", "spent", "tokens")
 

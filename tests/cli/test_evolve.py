@@ -17,6 +17,8 @@ from chase.store.store import Store
 from chase.store.workspace import Workspace
 from tests.cli.commands import Commands, closed_port, write_h0
 
+pytestmark = pytest.mark.slow
+
 B = ("--benchmark", "syn-ledger@7", "--model", "sim:reader")
 SMALL = ("--rounds", 1, "--proposals", 2, "--rollouts", "evo=1,disc=1,conf=1,cert=1")
 OPEN = ("--eta", "0", "--no-certify")

@@ -19,6 +19,8 @@ from chase.testing.openai_server import Fault, FaultHook
 from chase.testing.served import served
 from tests.cli.commands import Commands, Finished, serving, write_h0
 
+pytestmark = pytest.mark.slow
+
 CANARY = "sk-canary-4be1d07c9a35f286-never-write-me"
 PART = CANARY[:20]
 """Half a key is found too: what is cut must be redacted first."""

@@ -30,6 +30,8 @@ from chase.store.workspace import Workspace
 from chase.testing.ledger import H0
 from tests.methods.runs import ROLLOUTS, SIZES, SpyingChallenger, Told, few_tasks
 
+pytestmark = pytest.mark.slow
+
 CHEAT = replace(
     H0, prompt=f"{H0.prompt}\nRead on in files with low path-depth. Prefer files with low extension-length.\n"
 )

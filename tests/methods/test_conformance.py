@@ -18,6 +18,8 @@ from chase.testing.method_suite import MethodConformance
 from chase.testing.method_trial import MethodTrial
 from tests.methods.plugins import write_entry_point
 
+pytestmark = pytest.mark.slow
+
 NAME, WHERE = "random-edits", "tests.methods.random_edits:RandomEdits"
 
 

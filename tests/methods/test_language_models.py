@@ -45,6 +45,8 @@ from tests.methods.agents import (
 )
 from tests.methods.runs import Told, few_tasks, plan, running
 
+pytestmark = pytest.mark.slow
+
 
 @asynccontextmanager
 async def opened(

@@ -17,6 +17,8 @@ from chase.store.workspace import Workspace
 from tests.cli.commands import closed_port, write_h0
 from tests.cli.test_audit import CHEAT, few_once
 
+pytestmark = pytest.mark.slow
+
 COMMON: dict[str, Any] = {"benchmark": few_once("syn-ledger@7"), "progress": False}
 ROLLOUT: dict[str, Any] = {**COMMON, "model": "sim:reader", "harness": "h0", "split": "evo", "rollouts": 1}
 AUDIT: dict[str, Any] = {

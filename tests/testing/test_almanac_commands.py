@@ -19,6 +19,8 @@ from chase.testing.almanac.reader import register_reader
 from tests.cli.commands import Commands
 from tests.testing.almanacs import NAME, make_harness, open_once
 
+pytestmark = pytest.mark.slow
+
 SOURCE = Path(registry.__file__).parents[1]
 
 

@@ -18,6 +18,8 @@ from chase.testing.benchmark_suite import BenchmarkConformance, Call
 from chase.testing.object_graph import reachable
 from tests.testing.almanacs import NAME, open_once, sights
 
+pytestmark = pytest.mark.slow
+
 
 class AlmanacConformance(BenchmarkConformance):
     neutralised = "released"

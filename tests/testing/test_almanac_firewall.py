@@ -17,6 +17,8 @@ from chase.testing.almanac.canonical import CORPUS, AlmanacSubject
 from chase.testing.almanac.operators import ALLOWLIST
 from tests.testing.almanacs import open_once
 
+pytestmark = pytest.mark.slow
+
 
 def form(*operators: tuple[str, dict[str, Any]], **more: Any) -> dict[str, Any]:
     made = [{"name": name, "arguments": arguments} for name, arguments in operators]

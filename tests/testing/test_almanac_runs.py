@@ -28,6 +28,8 @@ from chase.testing.almanac.benchmark import Almanac
 from tests.methods.runs import SpyingChallenger, SpyingProposer, Told, plan, running
 from tests.testing.almanacs import connect_reader, make_harness
 
+pytestmark = pytest.mark.slow
+
 ROLLOUTS = dict.fromkeys(Almanac.roles, 2)
 SHORT_NAMES_FIRST = """
 def rerank(hits: list[Hit], state: State) -> list[int]:

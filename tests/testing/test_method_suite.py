@@ -22,6 +22,8 @@ from chase.methods.selection import SelectionRule
 from chase.testing.method_suite import MethodConformance, small_parts
 from chase.testing.method_trial import MethodTrial
 
+pytestmark = pytest.mark.slow
+
 suite = MethodConformance()
 Check = Callable[[MethodTrial], None]
 

@@ -26,6 +26,8 @@ from chase.testing.small_ledger import SmallLedger, open_small_ledger
 from tests.benchmarks.syn_ledger.test_conformance import LedgerConformance
 from tests.engine.rollouts import follow, make_harness, make_job, tool_events
 
+pytestmark = pytest.mark.slow
+
 _open_once = cache(open_small_ledger)
 
 

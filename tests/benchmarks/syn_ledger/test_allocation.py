@@ -15,6 +15,8 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.combinatorics import MIXED, released_level, unfavorable_pairs
 from chase.core.keyed import key_bits, opaque_id
 
+pytestmark = pytest.mark.slow
+
 SIZES = {"evo": 32, "disc": 32, "conf1": 16, "conf2": 16, "conf3": 16, "cert": 208}
 
 

@@ -18,6 +18,8 @@ from chase.cli.main import app
 from tests.benchmarks.syn_ledger import independent_check
 from tests.benchmarks.syn_ledger.independent_check import Export
 
+pytestmark = pytest.mark.slow
+
 Row = dict[str, Any]
 Change = Callable[[list[Row]], None]
 Check = Callable[[Export], list[str]]

@@ -34,6 +34,8 @@ from chase.benchmarks.syn_ledger.validation.neutrality import first_sight
 from chase.core.values import Sighting
 from tests.benchmarks.syn_ledger import faults
 
+pytestmark = pytest.mark.slow
+
 Matrix = NDArray[np.float64]
 DOCUMENTS = 12
 STANDARD_ERRORS = 4.0

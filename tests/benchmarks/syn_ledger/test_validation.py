@@ -15,6 +15,8 @@ from tests.benchmarks.syn_ledger import faults
 from tests.benchmarks.syn_ledger.faults import check, in_task, only, rebuilt
 from tests.conftest import OTHER_FEATURES, open_once
 
+pytestmark = pytest.mark.slow
+
 NAMES = [name for _, names in CHECKS for name in names]
 ONE_BY_ONE = {
     "answer-from-renderings",

@@ -25,7 +25,7 @@ from chase.agents.confinement import HISTORY, TEMPORARY, Confinement, Ended
 from chase.core.errors import SetupError, UserError
 from tests.agents.desk_commands import PYTHON, command, needs_bubblewrap, processes_with, readable
 
-pytestmark = needs_bubblewrap
+pytestmark = [needs_bubblewrap, pytest.mark.slow]
 
 KEY = "sk-canary-0123456789"
 

@@ -20,6 +20,8 @@ import pytest
 from chase.core.errors import UserError
 from chase.engine.sandbox import HookFailure, Sandbox, SandboxLimits, check_control
 
+pytestmark = pytest.mark.slow
+
 SECRET = "canary-7d1f0c"
 LIMITS = SandboxLimits(call_seconds=0.3, grace_seconds=0.3, memory_bytes=32 << 20, output_bytes=64 << 10)
 STATE = {"question": "q", "slots": {}, "calls_left": {"search": 1}, "step": 1, "opened": {}}

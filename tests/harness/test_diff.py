@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 
 from chase.harness.diff import diff_harnesses, render_diff
@@ -18,6 +19,8 @@ from chase.harness.spec import (
 )
 from chase.testing.ledger import H0
 from tests.harness.samples import guidance, harnesses, structures, texts
+
+pytestmark = pytest.mark.slow
 
 PERCENT = Guidance(name="percent", when=Activation(question_has_any=("percentage",)), text="Divide.\nThen round.")
 

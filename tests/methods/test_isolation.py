@@ -40,6 +40,8 @@ from tests.methods.runs import (
     texts,
 )
 
+pytestmark = pytest.mark.slow
+
 MARK = "canary"
 ANSWER = 918_273_645_546
 HIDDEN = ("evo", "disc", "conf1", "conf2", "conf3", "conf", "cert", "neutral", "neutralise", "placebo", "construction")

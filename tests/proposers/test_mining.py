@@ -26,6 +26,8 @@ from chase.proposers.mining.edits import Edit, combine, every_edit, vocabulary
 from chase.testing.ledger import H0
 from tests.agents.made_traces import depth, indifferent, made_trace
 
+pytestmark = pytest.mark.slow
+
 TASKS = range(16)
 PRIOR_SHA256 = "e0866167ce7f2597c9d2d2eb4b7eecc57301b185a0edc1f0fe1f7de577ca35c4"
 QUARTILES = dict.fromkeys(OBSERVABLES, (1.0, 3.0))

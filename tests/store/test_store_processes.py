@@ -19,6 +19,8 @@ from chase.store.lock import WriterLock, writer_pid
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 
 

@@ -22,6 +22,8 @@ from chase.testing.benchmark_suite import BenchmarkConformance, Call
 from chase.testing.object_graph import reachable
 from tests.benchmarks.syn_ledger.agent import sights
 
+pytestmark = pytest.mark.slow
+
 
 class LedgerConformance(BenchmarkConformance):
     def answer(self, benchmark: Any, task: str) -> str:

@@ -1,4 +1,4 @@
-"""The plain optimiser and CHASE with the mining Proposer and Challenger and the simulated reader, paired by seed.
+"""CHASE with and without its Challenger, with the mining agents and the simulated reader, paired by seed.
 
 `python -m studies.evolution` runs every setting over ten run seeds, each on a benchmark seed of its own, and measures
 on certification tasks (one rollout each) what `H*` is worth: released gain, gain under `B_0`, `Δ_BS`; whether `H*`
@@ -21,8 +21,8 @@ from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
 from chase.methods.chase import Chase
+from chase.methods.chase_without_challenger import ChaseWithoutChallenger
 from chase.methods.evolution import EvolutionOutcome
-from chase.methods.meta_harness import MetaHarness
 from chase.methods.options import settle_options
 from chase.methods.run import Plan, Run
 from chase.models.chat import ChatModel
@@ -33,7 +33,7 @@ from chase.testing.ledger import H0
 from studies.reader_scores import write
 from studies.running import Row, mean_of, opened, rows_of, share_of, with_reader, workspace
 
-METHODS = (Chase(), MetaHarness())
+METHODS = (Chase(), ChaseWithoutChallenger())
 SEEDS = range(1, 11)
 OTHER_SEEDS = range(301, 311)
 LEANS = 0.02
@@ -184,7 +184,7 @@ def _other(seed: int, planted: tuple[str, ...]) -> tuple[SynLedger, ProtocolKit]
 
 
 def summary(rows: Sequence[Row]) -> dict[str, Any]:
-    """Each method's means and shares, and CHASE less the plain optimiser, paired by seed."""
+    """Each method's means and shares, and CHASE less CHASE without its Challenger, paired by seed."""
     by_method = {method.name: [row for row in rows if row["method"] == method.name] for method in METHODS}
     found: dict[str, Any] = {}
     for method, of_method in by_method.items():
@@ -193,8 +193,10 @@ def summary(rows: Sequence[Row]) -> dict[str, Any]:
             "cue_in_final": share_of([row["cue"] for row in of_method]),
             "final_is_initial": share_of([row["initial"] for row in of_method]),
         }
-    pairs = list(zip(by_method["chase"], by_method["meta-harness"], strict=True))
-    found["chase minus meta-harness"] = {name: mean_of([a[name] - b[name] for a, b in pairs]) for name in FIGURES}
+    pairs = list(zip(by_method["chase"], by_method["chase-without-challenger"], strict=True))
+    found["chase minus chase-without-challenger"] = {
+        name: mean_of([a[name] - b[name] for a, b in pairs]) for name in FIGURES
+    }
     entries = [entry for row in by_method["chase"] for entry in row["entries"]]
     found["archive"] = {
         "confirmations": sum(row["confirmations"] for row in by_method["chase"]),

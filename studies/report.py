@@ -9,7 +9,11 @@ from typing import Any
 
 from studies.reader_scores import RESULTS
 
-NAMES = {"meta-harness": "plain optimiser", "chase": "CHASE", "chase minus meta-harness": "difference"}
+NAMES = {
+    "chase-without-challenger": "CHASE without Challenger",
+    "chase": "CHASE",
+    "chase minus chase-without-challenger": "difference",
+}
 VERDICTS = ("not supported", "partly supported", "inconclusive", "no gain", "supported")
 
 

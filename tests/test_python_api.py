@@ -96,7 +96,7 @@ def test_an_opened_benchmark_that_was_cut_stays_so_and_its_sizes_are_kept(worksp
         model="sim:reader",
         rounds=1,
         rollouts=ones,
-        method="meta-harness",
+        method="chase-without-challenger",
         no_certify=True,
         progress=False,
     )

@@ -382,7 +382,7 @@ def test_the_demo_evolves_audits_and_writes_over_its_own_folder(chase: Run, tmp_
     assert "validating" in ended.err
     results = json.loads((out / "results.json").read_text())
     assert {(row["space"], row["method"]) for row in results["evolved"]} == {
-        (space, method) for space in ("documents", "all") for method in ("meta-harness", "chase")
+        (space, method) for space in ("documents", "all") for method in ("chase-without-challenger", "chase")
     }
     evolved = {row["hash"] for row in results["evolved"] if not row["initial"]}
     assert {audit["harness"] for audit in results["audits"]} == evolved

@@ -158,7 +158,7 @@ def test_a_proposer_that_is_cut_goes_on_where_it_was(chase: Commands, tmp_path: 
 
     with serving(talk) as server:
         asking = ("--proposer-model", "openai-compatible:talker", "--base-url", server.url)
-        flags = ("--method", "meta-harness", "--rounds", 1, "--rollouts", "evo=1", "--no-certify")
+        flags = ("--method", "chase-without-challenger", "--rounds", 1, "--rollouts", "evo=1", "--no-certify")
         ended = chase("evolve", *B, *flags, *asking, "--budget-tokens", 200_000)
         assert ended.code == 4, ended.err
         first = len(asked)

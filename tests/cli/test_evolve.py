@@ -53,8 +53,19 @@ def evolve(*more: object) -> tuple[object, ...]:
 
 
 def plain(*more: object) -> tuple[object, ...]:
-    """The plain optimiser: the quickest run there is."""
-    return ("evolve", *B, "--method", "meta-harness", "--rounds", 1, "--rollouts", "evo=1", "--no-certify", *more)
+    """CHASE without its Challenger: the quickest run there is."""
+    return (
+        "evolve",
+        *B,
+        "--method",
+        "chase-without-challenger",
+        "--rounds",
+        1,
+        "--rollouts",
+        "evo=1",
+        "--no-certify",
+        *more,
+    )
 
 
 def runs(folder: Path) -> list[Run]:
@@ -140,7 +151,7 @@ def test_a_second_run_of_the_same_config_gets_a_number_and_pays_nothing(
     assert [run.id for run in runs(tmp_path)] == [done["run"], second["run"]]
 
 
-def test_the_plain_optimiser_has_no_archive_and_holds_evo_alone(chase: Commands, tmp_path: Path) -> None:
+def test_without_challenger_there_is_no_archive_and_evo_alone_is_held(chase: Commands, tmp_path: Path) -> None:
     payload = chase.json(*plain("--harness", "h0"))
     assert payload["archive"] == []
     assert payload["config"]["challenger"] is None
@@ -213,7 +224,8 @@ def test_an_outage_pauses_the_run_with_code_7(chase: Commands, tmp_path: Path) -
     endpoint = "openai-compatible:tiny"
     config = tmp_path / "chase.toml"
     config.write_text(
-        f'method = "meta-harness"\nmodel = "{endpoint}"\n[rollouts]\nevo = 1\n[models."{endpoint}"]\nretries = 0\n'
+        f'method = "chase-without-challenger"\nmodel = "{endpoint}"\n[rollouts]\nevo = 1\n'
+        f'[models."{endpoint}"]\nretries = 0\n'
     )
     address = f"http://127.0.0.1:{closed_port()}/v1"
     paused = chase("evolve", "--benchmark", "syn-ledger@7", "--config", config, "--base-url", address)
@@ -295,10 +307,10 @@ def test_only_finished_evolutions_are_certified(done: dict[str, Any], chase: Com
         (["--rollouts", "3"], "rollouts=3 must be counts by role, such as evo=2"),
         (["--no-certify", "--reopen", "why"], "--no-certify leaves it sealed"),
         (
-            ["--method", "meta-harness", "--eta", "0.05"],
-            "method=meta-harness has no use for this: leave --eta, --proposals out",
+            ["--method", "chase-without-challenger", "--eta", "0.05"],
+            "method=chase-without-challenger has no use for this: leave --eta, --proposals out",
         ),
-        (["--method", "meta-harness", "--no-diff"], "leave --proposals, --no-diff out"),
+        (["--method", "chase-without-challenger", "--no-diff"], "leave --proposals, --no-diff out"),
         (["--option", "round=3"], "unknown option of chase 'round'. Did you mean 'rounds'?"),
         (["--option", "rounds"], "--option rounds must be KEY=VALUE, such as rounds=3"),
         (["--option", "epsilon=many"], "epsilon=many must be a decimal"),

@@ -105,7 +105,7 @@ def test_an_audit_asks_a_language_model(chase: Commands, tmp_path: Path) -> None
         (("--split-sizes", "all=3"), "unknown role in split_sizes 'all'"),
         (("--split-sizes", "3"), "split_sizes=3 must be counts by role"),
         (("--history-tokens", "5", "--proposer", "llm"), "history_tokens=5 must be a whole number from 100"),
-        (("--method", "meta-harness", "--challenger-model", "sim:reader"), "leave --challenger-model out"),
+        (("--method", "chase-without-challenger", "--challenger-model", "sim:reader"), "leave --challenger-model out"),
     ],
 )
 def test_contradictory_settings_are_refused_before_anything_runs(

@@ -169,7 +169,7 @@ async def test_a_rollout_of_others_in_the_same_store_is_not_readable(
     cell = await two_tasks(mine, ledger, "evo")
     other_harness = make_harness(memory="Another one.")
     others = {
-        "method": evaluator(ledger, store, model, use=Use(run=RUN, method="meta-harness")),
+        "method": evaluator(ledger, store, model, use=Use(run=RUN, method="chase-without-challenger")),
         "run": evaluator(ledger, store, model, use=Use(run="chase-2", method="chase")),
         "seed": evaluator(ledger, store, model, run_seed=1),
     }

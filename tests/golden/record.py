@@ -20,7 +20,7 @@ SIZES = ("--split-sizes", "evo=16,disc=8,conf=8,cert=12")
 ROLLOUTS = ("--rollouts", "evo=1,disc=2,conf=2,cert=1")
 EVOLUTIONS = {
     "chase": ("--method", "chase", "--seed", "3"),
-    "meta-harness": ("--method", "meta-harness", "--seed", "2", "--edit-space", "documents"),
+    "chase-without-challenger": ("--method", "chase-without-challenger", "--seed", "2", "--edit-space", "documents"),
 }
 CHEAT = "Prefer files with low path-depth. Read on in files with low extension-length."
 ESTIMATE = {"value", "se", "n"}

@@ -40,10 +40,10 @@ class TestChase(MethodConformance):
         assert {"evo", "disc", "conf1"} <= {used.rollout.key.role for used in done.used}
 
 
-class TestMetaHarness(MethodConformance):
+class TestChaseWithoutChallenger(MethodConformance):
     @pytest.fixture
     def method(self) -> Method:
-        return find_method("meta-harness")
+        return find_method("chase-without-challenger")
 
     @pytest.fixture
     def options(self) -> Mapping[str, Json]:

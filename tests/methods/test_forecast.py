@@ -98,7 +98,7 @@ def test_without_certification_the_sealed_tasks_are_not_in_it(ledger: SynLedger)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["chase", "meta-harness"])
+@pytest.mark.parametrize("method", ["chase", "chase-without-challenger"])
 async def test_a_real_run_lies_between_least_and_most(ledger: SynLedger, tmp_path: Path, method: Any) -> None:
     made = plan(
         few_tasks(ledger), kit=kit_of(ledger), method=method, challenger=MiningChallenger(), seed=3, eta="0", rounds=2
@@ -111,8 +111,8 @@ async def test_a_real_run_lies_between_least_and_most(ledger: SynLedger, tmp_pat
     assert executed.keys() <= bounds.keys()
     for role, count in bounds.items():
         assert count.least <= executed[role] <= count.most, role
-    assert method == "meta-harness" or executed["conf1"]  # the Challenger was asked
-    if method == "meta-harness":
+    assert method == "chase-without-challenger" or executed["conf1"]  # the Challenger was asked
+    if method == "chase-without-challenger":
         assert set(bounds) == {"evo", "cert"}
         assert [episodes.agent for episodes in forecast.agents] == ["proposer"]
 

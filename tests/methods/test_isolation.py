@@ -119,7 +119,7 @@ class Spied:
 
 @dataclass
 class OtherMethod(AnswersOnce):
-    """A plain optimiser's Proposer whose harness nobody else may see."""
+    """CHASE without its Challenger's Proposer whose harness nobody else may see."""
 
     name: str = "other"
 
@@ -129,8 +129,8 @@ class OtherMethod(AnswersOnce):
 
 async def spied(benchmark: MarkedFew, kit: ProtocolKit, folder: Path, rounds: int = 2) -> Spied:
     """First another method in the same workspace with the same seed, then the run that is looked at."""
-    async with running(plan(benchmark, kit=kit, proposer=OtherMethod(), method="meta-harness", seed=SEED), folder,
-                       run="run-0") as other:  # fmt: skip
+    earlier = plan(benchmark, kit=kit, proposer=OtherMethod(), method="chase-without-challenger", seed=SEED)
+    async with running(earlier, folder, run="run-0") as other:
         await other.evolve()
     made = plan(benchmark, kit=kit, seed=SEED, rounds=rounds)
     watch = SealWatch()
@@ -276,7 +276,7 @@ def test_the_search_finds_what_is_put_into_a_tree(run: Spied, tmp_path: Path) ->
 
 
 def test_methods_roll_out_their_own_roles_and_nobody_the_sealed_one(run: Spied) -> None:
-    assert run.roles_used["meta-harness"] == {"evo"}
+    assert run.roles_used["chase-without-challenger"] == {"evo"}
     assert {"evo", "disc", "conf1"} <= run.roles_used["chase"] <= {"evo", "disc", "conf1", "conf2", "conf3"}
     assert run.store_seals == 0
 

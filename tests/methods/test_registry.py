@@ -151,7 +151,7 @@ def test_a_threshold_has_one_way_to_be_written(written: object, found: str) -> N
 
 # No other module knows a method by name
 
-OWN = {"methods/chase.py", "methods/meta_harness.py", "methods/registry.py", "runs/demo.py", "cli/demo.py"}
+OWN = {"methods/chase.py", "methods/chase_without_challenger.py", "methods/registry.py", "runs/demo.py", "cli/demo.py"}
 """The demo shows two methods side by side, as `chase demo` says."""
 
 
@@ -169,7 +169,7 @@ def names_in(source: str) -> Iterator[int]:
             parts = [node.value]
         elif isinstance(node, ast.Call):
             parts = list(node.args) if getattr(node.func, "attr", "") in ("get", "startswith", "pop") else []
-        elif isinstance(node, ast.Constant) and node.value == "meta-harness":
+        elif isinstance(node, ast.Constant) and node.value == "chase-without-challenger":
             parts = [node]
         for part in parts:
             found = [n.value for n in ast.walk(part) if isinstance(n, ast.Constant)]
@@ -190,7 +190,13 @@ def test_no_other_module_branches_on_a_methods_name() -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ['if method == "chase": ...', 'x = {"chase": 1}', 'x in ("chase", "b")', 'x["chase"]', 'f(method="meta-harness")'],
+    [
+        'if method == "chase": ...',
+        'x = {"chase": 1}',
+        'x in ("chase", "b")',
+        'x["chase"]',
+        'f(method="chase-without-challenger")',
+    ],
 )
 def test_the_scan_sees_a_name_that_decides(source: str) -> None:
     assert list(names_in(source)) == [1]

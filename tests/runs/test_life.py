@@ -30,7 +30,8 @@ AUDIT: dict[str, Any] = {
     "rollouts": 1,
 }
 EVOLVE: dict[str, Any] = {
-    **COMMON, "model": "sim:reader", "method": "meta-harness", "rounds": 1, "rollouts": "evo=1", "no_certify": True,
+    **COMMON, "model": "sim:reader", "method": "chase-without-challenger", "rounds": 1, "rollouts": "evo=1",
+    "no_certify": True,
 }  # fmt: skip
 COMMANDS: dict[str, tuple[Any, dict[str, Any]]] = {
     "rollout": (chase.rollout, ROLLOUT),

@@ -31,7 +31,9 @@ def rates(**more: Any) -> Rates:
 
 
 def test_expected_tokens_and_cost_follow_from_what_a_rollout_takes(ledger: SynLedger) -> None:
-    forecast = forecast_evolution(plan(few_tasks(ledger), kit=kit_of(ledger), method="meta-harness", rounds=1))
+    forecast = forecast_evolution(
+        plan(few_tasks(ledger), kit=kit_of(ledger), method="chase-without-challenger", rounds=1)
+    )
     found = describe(forecast, rates())
     evo = found["rollouts"][0]
     assert evo["episodes"] == {"least": 16, "most": 64}

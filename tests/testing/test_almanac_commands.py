@@ -84,7 +84,7 @@ def test_a_shortcut_is_audited(chase: Commands, tmp_path: Path) -> None:
     assert "castrow-1934.txt" in ended.out
 
 
-@pytest.mark.parametrize("method", ["chase", "meta-harness"])
+@pytest.mark.parametrize("method", ["chase", "chase-without-challenger"])
 def test_a_harness_is_evolved_and_certified(chase: Commands, method: str) -> None:
     found: dict[str, Any] = chase.json("evolve", *USED, "--method", method, "--seed", 3)
     assert found["certification"]["gains"]["released"]["value"] > 0

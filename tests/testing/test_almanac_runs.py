@@ -75,7 +75,7 @@ async def evolved(
 # Evolve and certify
 
 
-@pytest.mark.parametrize("method", ["chase", "meta-harness"])
+@pytest.mark.parametrize("method", ["chase", "chase-without-challenger"])
 async def test_a_run_of_either_method_ends_with_a_certified_harness(
     almanac: Almanac, tmp_path: Path, method: str
 ) -> None:
@@ -108,7 +108,7 @@ async def test_the_same_run_again_pays_nothing_and_ends_the_same(almanac: Almana
 
 async def test_chase_archives_what_takes_a_shortcut_away_and_leaves_it(almanac: Almanac, tmp_path: Path) -> None:
     cheat = Cheat(almanac)
-    plain, _, _ = await evolved(almanac, tmp_path / "plain", "meta-harness", cheat)
+    plain, _, _ = await evolved(almanac, tmp_path / "plain", "chase-without-challenger", cheat)
     assert plain.final.harness.hash == cheat.shortcut.hash
     result, certified, _ = await evolved(almanac, tmp_path / "chase", "chase", cheat)
     (entry,) = result.archive.entries

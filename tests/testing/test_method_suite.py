@@ -14,9 +14,9 @@ from chase.core.agents import Agent
 from chase.core.events import Event
 from chase.methods.arena import Contender
 from chase.methods.bounds import Between, EvolutionBounds, ForecastRequest
+from chase.methods.chase_without_challenger import ChaseWithoutChallenger, ChaseWithoutChallengerOptions
 from chase.methods.contract import World
 from chase.methods.evolution import EvolutionOutcome
-from chase.methods.meta_harness import MetaHarness, MetaHarnessOptions
 from chase.methods.rounds import EVO, EvolutionState, conclude
 from chase.methods.selection import SelectionRule
 from chase.testing.method_suite import MethodConformance, small_parts
@@ -29,12 +29,12 @@ Check = Callable[[MethodTrial], None]
 
 
 def trial_of(method: Any, folder: Path, rounds: int = 1) -> MethodTrial:
-    options = MetaHarnessOptions(rounds=rounds)
+    options = ChaseWithoutChallengerOptions(rounds=rounds)
     return MethodTrial(method=method, options=options, parts=small_parts(), folder=folder)
 
 
-class Honest(MetaHarness):
-    """Meta-Harness, to be spoilt."""
+class Honest(ChaseWithoutChallenger):
+    """CHASE without its Challenger, to be spoilt."""
 
 
 class HoldsTheSealed(Honest):

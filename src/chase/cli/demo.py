@@ -24,7 +24,7 @@ MARK = ".chase-demo"
 """A folder with this file was written by the demo and may be written anew."""
 AUDIT_SEED = 12
 """Harnesses are audited on a benchmark that they were not evolved on."""
-NAMES = {"meta-harness": "plain optimiser", "chase": "CHASE"}
+NAMES = {"chase-without-challenger": "without Challenger", "chase": "CHASE"}
 FIGURES = ("g_rel", "g_0", "delta_bs")
 Row = Mapping[str, Any]
 
@@ -34,7 +34,7 @@ def demo(
     name: Annotated[str, typer.Option("--benchmark", metavar="B")] = "syn-ledger@11",
     seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=1, max=20, help="Run seeds 1 to N.")] = 3,
 ) -> None:
-    """Verify Syn-Ledger, evolve harnesses on it with the plain optimiser and with CHASE, and audit them (simulated)."""
+    """Verify Syn-Ledger, evolve harnesses on it with and without a Challenger, and audit them (simulated)."""
     _check_ours(out)
     benchmark = _opened(name)
     folder = _fresh(out)

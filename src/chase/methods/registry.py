@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 GROUP = "chase.methods"
 BUILT_IN: Mapping[str, str] = {
     "chase": "chase.methods.chase:Chase",
-    "meta-harness": "chase.methods.meta_harness:MetaHarness",
+    "chase-without-challenger": "chase.methods.chase_without_challenger:ChaseWithoutChallenger",
 }
 """Name → where it is, as entry points are written."""
 DEFAULT_METHOD = "chase"

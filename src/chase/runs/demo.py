@@ -1,4 +1,4 @@
-"""The demo's main part: the plain optimiser and CHASE over several run seeds, then audits of what they ended with.
+"""The demo's main part: CHASE with and without its Challenger over several run seeds, then audits of what they ended with.
 
 Everything runs with the simulated reader, a case in a worker process with a workspace of its own.
 """
@@ -29,7 +29,7 @@ from chase.store.workspace import Workspace
 
 MODEL = "sim:reader"
 SPACES = {"documents": "document handling only", "all": "all edits"}
-PLAIN, CONSTRAINED = "meta-harness", "chase"
+PLAIN, CONSTRAINED = "chase-without-challenger", "chase"
 AUDITED_ROUNDS = 1
 EFFECT, SPREAD = 0.06, 0.28
 """The released gain that an audit is to see, and the standard deviation between tasks of such a gain, both from the

@@ -1,4 +1,4 @@
-"""Meta-Harness, the plain optimiser: three candidates a round, selected by released score alone. Holds `evo` only."""
+"""CHASE without its Challenger, an ablation: candidates are selected by released score alone. Holds `evo` only."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from chase.methods.rounds import EVO, EvolutionState, conclude, propose_and_sele
 from chase.methods.selection import SelectionRule
 
 
-class MetaHarnessOptions(MethodOptions):
+class ChaseWithoutChallengerOptions(MethodOptions):
     """`T`."""
 
     rounds: int = Field(ge=1, le=20, description="Rounds, 1 to 20.")
 
 
-class MetaHarness:
-    """The same Proposer as CHASE's, without an archive."""
+class ChaseWithoutChallenger:
+    """Nothing is challenged, so there is no archive and no constraint."""
 
-    name = "meta-harness"
-    summary = "the plain optimiser: candidates selected by released score alone"
-    Options = MetaHarnessOptions
+    name = "chase-without-challenger"
+    summary = "the same Proposer, candidates selected by released score alone"
+    Options = ChaseWithoutChallengerOptions
     agents: tuple[Agent, ...] = ("proposer",)
 
     def roles(self, roles: tuple[str, ...], sealed: Collection[str]) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ class MetaHarness:
     def reader(self, role: str) -> Agent | None:
         return "proposer"
 
-    def forecast(self, request: ForecastRequest[MetaHarnessOptions]) -> EvolutionBounds:
+    def forecast(self, request: ForecastRequest[ChaseWithoutChallengerOptions]) -> EvolutionBounds:
         """`H_0` once, then each round's candidates."""
         rounds = request.options.rounds
         return EvolutionBounds(
@@ -47,7 +47,7 @@ class MetaHarness:
             episodes={"proposer": Between(least=rounds, most=rounds)},
         )
 
-    async def evolve(self, world: World[MetaHarnessOptions]) -> EvolutionOutcome:
+    async def evolve(self, world: World[ChaseWithoutChallengerOptions]) -> EvolutionOutcome:
         rounds, rule = world.options.rounds, SelectionRule()
         state = EvolutionState.begin(world, rounds)
         for _ in range(rounds):

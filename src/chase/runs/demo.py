@@ -1,4 +1,4 @@
-"""The demo's main part: CHASE with and without its Challenger over several run seeds, then audits of what they ended with.
+"""The demo's main part: CHASE with and without its Challenger over run seeds, then audits of what they end with.
 
 Everything runs with the simulated reader, a case in a worker process with a workspace of its own.
 """

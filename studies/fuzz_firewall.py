@@ -74,7 +74,7 @@ class FuzzSuspect:
 def _files(world: World) -> list[SearchableFile]:
     """The world's files for the tools; no record has the words that the oracle searches for."""
     pairs = list(zip(world.documents, world.manifest, strict=True))
-    listing = sorted(pairs, key=lambda pair: (pair[1].listing, pair[0].id))
+    listing = sorted(pairs, key=lambda pair: (pair[1].listing, pair[1].name, pair[1].path))
     rank = sorted(pairs, key=lambda pair: (pair[1].rank, pair[0].id))
     return [
         SearchableFile(file=rendering.render(*pair), words=(), listing=listing.index(pair), rank=rank.index(pair))

@@ -63,9 +63,9 @@ async def test_rerank_orders_all_hits_by_what_was_shown_of_them(ledger: SynLedge
     )
     rollout, model = await with_hooks(ledger, source, [call("search", query="approved", limit=3), "1"])
     [event] = tool_events(rollout)
-    lines = [line for line in result_text(event).splitlines() if line.endswith("]")]
+    head, *lines = result_text(event).splitlines()
     assert len(lines) == 12
-    assert [line for line in returns(model)[0].splitlines() if line.endswith("]")] == lines[::-1][:3]
+    assert returns(model)[0].splitlines() == [head, *lines[::-1][:3]]
     assert events(rollout, "given")[0]["text"] == returns(model)[0]
 
 

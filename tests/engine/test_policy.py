@@ -26,7 +26,7 @@ def items(*ids: str) -> list[ResultItem]:
 
 def ids(text: str) -> list[str]:
     """The documents in a search result's or listing's text, in order."""
-    return re.findall(r"^\S+ \[(\w+)\]$", text, re.MULTILINE)
+    return re.findall(r"^\S+ \[(\w+)\](?: matches| does not match)?$", text, re.MULTILINE)
 
 
 def last_return(model: ScriptedModel, turn: int = -1) -> str:
@@ -273,8 +273,9 @@ async def test_low_coverage_is_searched_again_with_fewer_words(ledger: SynLedger
     rollout, model = await follow(make_job(ledger, harness), [call("search", query=query), "1"])
     assert queries(rollout) == [query, entity]
     assert [summary(event) for event in tool_events(rollout)] == [("search", "model"), ("search", "harness")]
-    assert last_return(model) == result_text(tool_events(rollout)[1])
-    assert not last_return(model).startswith("0 of")
+    told = f'Few matches; searched for "{entity}" instead. '
+    assert last_return(model) == f"{told}{result_text(tool_events(rollout)[1])}"
+    assert "12 of 12 files match" in last_return(model)
     found, _ = await follow(make_job(ledger, harness), [call("search", query=entity), "1"])
     assert queries(found) == [entity]
 
@@ -315,16 +316,40 @@ async def test_rank_reorders_all_hits_before_the_cut(ledger: SynLedger, prefer: 
     rollout, model = await follow(make_job(ledger, harness), [call("search", query="approved", limit=3), "1"])
     [event] = tool_events(rollout)
     assert event["arguments"]["limit"] == 12
-    paths = re.findall(r"^(\S+) \[\w+\]$", result_text(event), re.MULTILINE)
+    paths = re.findall(r"^(\S+) \[\w+\] does not match$", result_text(event), re.MULTILINE)
     assert len(paths) == 12
     length = OBSERVABLES["name-length"]
     lengths = {path: length(Sighting(id="", path=path)) or 0.0 for path in paths}
     best = sorted(paths, key=lambda path: lengths[path] * (1 if prefer == "low" else -1))[:3]
-    shown = re.findall(r"^(\S+) \[\w+\]$", last_return(model), re.MULTILINE)
+    shown = re.findall(r"^(\S+) \[\w+\] does not match$", last_return(model), re.MULTILINE)
     assert [lengths[path] for path in shown] == [lengths[path] for path in best]
     assert shown != paths[:3]
     [given] = events(rollout, "given")
     assert given["text"] == last_return(model)
+
+
+async def test_a_meaningless_order_leaves_matches_first_and_the_head_true(ledger: SynLedger) -> None:
+    """Else a cut after the re-ordering would throw matches away."""
+    query = ledger.task(ledger.tasks("evo")[0]).query
+    rank = [{"observable": "id-final", "prefer": "low", "weight": 100}]
+    harness = make_harness(retrieval={"rank": rank, "results": 4})
+    asked = call("search", query=f"{query.entity} {query.periods[0]} {query.family.roles[0].category}")
+    rollout, model = await follow(make_job(ledger, harness), [asked, "1"])
+    [event] = tool_events(rollout)
+    matching = [item["id"] for item in event["items"] if item["matches"]]
+    assert 1 < len(matching) < 4
+    assert last_return(model).startswith(f"{len(matching)} of 12 files match.")
+    assert set(ids(last_return(model))[: len(matching)]) == set(matching)
+    assert ids(last_return(model)) != [item["id"] for item in event["items"][:4]]
+
+
+async def test_diversity_shows_again_what_matches_only_now(ledger: SynLedger) -> None:
+    query = ledger.task(ledger.tasks("evo")[0]).query
+    harness = make_harness(retrieval={"diverse": True, "results": 12})
+    searches: list[Step] = [call("search", query="nowhere"), call("search", query=query.entity), "1"]
+    rollout, model = await follow(make_job(ledger, harness), searches)
+    matching = [item["id"] for item in tool_events(rollout)[1]["items"] if item["matches"]]
+    assert ids(last_return(model)) == matching
 
 
 async def test_an_invalid_limit_is_refused_under_any_retrieval_policy(ledger: SynLedger) -> None:
@@ -421,7 +446,7 @@ async def test_read_on_shows_both_windows_in_one_result(ledger: SynLedger) -> No
 
 async def test_read_on_by_an_observable_reads_on_there_only(ledger: SynLedger) -> None:
     rule = {"when": "observable", "observable": "path-depth", "at_least": 2}
-    rollout, _ = await follow(make_job(ledger, make_harness(tools={"read_on": rule})), opening(0, 1, 2, 3, 4, 5))
+    rollout, _ = await follow(make_job(ledger, make_harness(tools={"read_on": rule})), opening(6, 7, 8, 9, 10, 11))
     read_on = {e["arguments"]["file"] for e in tool_events(rollout, "open_file", "harness")}
     opened = {e["arguments"]["file"]: e["items"][0]["path"] for e in tool_events(rollout, "open_file") if e["ok"]}
     assert read_on

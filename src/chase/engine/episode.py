@@ -54,8 +54,8 @@ class Episode:
         """Windows read by document id."""
         self._ids: dict[str, str] = {}
         """Document id by path, for documents that were opened."""
-        self._seen: set[str] = set()
-        """Documents that some search result showed."""
+        self._seen: dict[str, bool] = {}
+        """Documents that some search result showed, and whether one showed them as matching."""
         self._came = ""
         """The last tool result as it came, before the harness's policies."""
         self._told: set[str] = set()
@@ -256,14 +256,20 @@ class Episode:
         policy = self.harness.structure.retrieval
         items: list[ResultItem] = list(result.items)
         if policy.diverse:
-            items = [item for item in items if item.shown.id not in self._seen] or items
+            items = [item for item in items if self._is_news(item)] or items
         items = rerank(items, policy.rank, self.terms.observables)
         if self.hooks.defines("rerank"):
             order = await self.hook("rerank", [self._hit(item) for item in items])
             items = [items[place] for place in order] if isinstance(order, list) else items
         items = items[:shown]
-        self._seen.update(item.shown.id for item in items)
+        for item in items:
+            self._seen[item.shown.id] = self._seen.get(item.shown.id, False) or bool(item.shown.matches)
         return replace(result, items=tuple(items))
+
+    def _is_news(self, item: ResultItem) -> bool:
+        """Whether no earlier result showed the document, or none as matching and this one does."""
+        before = self._seen.get(item.shown.id)
+        return before is None or (bool(item.shown.matches) and not before)
 
     def _hit(self, item: ResultItem) -> dict[str, Json]:
         """A hit as hooks get it: the `Hit` of `engine/hooks.py`."""

@@ -51,7 +51,8 @@ def relaxed(query: str) -> str | None:
 def rerank(
     items: Sequence[ResultItem], preferences: Sequence[Preference], observables: Mapping[str, Observable]
 ) -> list[ResultItem]:
-    """The items by their place plus their rank on each preferred observable, weighted. Ties keep their order."""
+    """The items by their place plus their rank on each preferred observable, weighted. Ties keep their order, and what
+    does not match the query stays behind what does."""
     scores = [float(place) for place in range(len(items))]
     for preference in preferences:
         observable = observables[preference.observable]
@@ -60,7 +61,8 @@ def rerank(
             # What cannot be seen of a document counts as the middle, neither for nor against it.
             known = (count - 1) / 2 if rank is None else rank if preference.prefer == "low" else count - 1 - rank
             scores[place] += preference.weight * known
-    return [items[place] for place in sorted(range(len(items)), key=lambda place: scores[place])]
+    order = sorted(range(len(items)), key=lambda place: (items[place].shown.matches is False, scores[place]))
+    return [items[place] for place in order]
 
 
 def merge(results: Sequence[Sequence[ResultItem]], policy: Retrieval) -> list[ResultItem]:

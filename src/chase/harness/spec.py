@@ -99,7 +99,7 @@ class Retrieval(_Part):
     merge: Literal["sequence", "round-robin"] = "sequence"
     """How the hits of several queries are put together."""
     diverse: bool = False
-    """A document that was already shown in an earlier result is left out of later ones."""
+    """A document that was already shown in an earlier result is left out of later ones, unless it matches only now."""
     drop_stop_words: bool = False
     most_terms: int = Field(default=0, ge=0, le=50)
     """Longest query in words; 0 is no limit."""
@@ -107,7 +107,7 @@ class Retrieval(_Part):
     """With fewer full matches than this the query is tried again with its last terms dropped."""
     rewrites: tuple[Rewrite, ...] = ()
     rank: tuple[Preference, ...] = ()
-    """Hits are re-ordered by these leans, added to their place in the result."""
+    """Hits are re-ordered by these leans, added to their place in the result. What matches stays first."""
 
 
 class ReadOn(_Part):

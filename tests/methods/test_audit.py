@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +20,8 @@ from chase.core.errors import UserError
 from chase.core.events import AuditConfirmationStarted, AuditSearched, AuditSearchStarted
 from chase.engine.evaluator import Evaluator
 from chase.engine.sandbox import Sandbox
-from chase.methods.audit import AuditOutcome, AuditPlan, SearchSettings, audit_harness
+from chase.methods.arena import Contender, Means, Variant
+from chase.methods.audit import Audit, AuditOutcome, AuditPlan, SearchSettings, audit_harness
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
 from chase.protocol.firewall import FirewallRecord
@@ -105,6 +108,98 @@ def evaluations(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
     monkeypatch.setattr("chase.methods.run.Evaluator", Listening)
     return asked
+
+
+# Padded findings
+
+
+SECTION = {"name": "reverse", "arguments": {"aspect": "section"}}
+LISTING = {"name": "permute", "arguments": {"aspect": "listing"}}
+
+
+@dataclass
+class FiguresArena:
+    """Every harness gains ½, of which a transformation destroys what is said of its operators."""
+
+    tasks_of: Sequence[str]
+    destroyed: Mapping[str, float]
+
+    def tasks(self, role: str) -> list[str]:
+        return list(self.tasks_of)
+
+    async def means(
+        self, harnesses: Sequence[Contender], variants: Sequence[Variant], role: str, tasks: Any = None
+    ) -> Means:
+        lost = {v.name: self.destroyed["+".join(o.name for o in v.transformation.operators)] for v in variants}
+        return {
+            (h.name, v.name): dict.fromkeys(
+                self.tasks_of, Fraction(1, 2) - Fraction(lost[v.name]) if h.name == "H" else 0
+            )
+            for h in harnesses
+            for v in variants
+        }
+
+
+@dataclass
+class OneDraftARound:
+    """A Challenger's desk that hands in one transformation in each round."""
+
+    forms: Sequence[Draft]
+    tree: Any = field(default_factory=lambda: SimpleNamespace(add_entry=lambda name, note: None))
+
+    async def drafts(self, round: int, *_: Any, **__: Any) -> list[Draft]:
+        return [self.forms[round - 1]]
+
+
+async def searched(ledger: SynLedger, destroyed: Mapping[str, float], *forms: Draft) -> AuditOutcome:
+    kit = kit_once(few_once(ledger))
+    audit = Audit(
+        initial=Contender(name="H0", harness=H0),
+        harness=Contender(name="H", harness=CHEAT),
+        arena=FiguresArena(few_once(ledger).tasks("evo"), {"": 0, **destroyed}),  # type: ignore[arg-type]
+        desk=OneDraftARound(forms),  # type: ignore[arg-type]
+        kit=kit,
+        released=Variant(name="released", transformation=kit.identity),
+        settings=SearchSettings(rounds=len(forms), reduce=False),
+        tell=Told(),
+        seed=0,
+    )
+    return await audit.run()
+
+
+@pytest.mark.parametrize("longer", [0.25, 0.125])
+@pytest.mark.parametrize("longer_first", [True, False])
+async def test_a_finding_with_an_operator_that_adds_nothing_is_not_confirmed(
+    ledger: SynLedger, longer: float, longer_first: bool
+) -> None:
+    short, padded = given(DEPTH, seed=1), given(SECTION, DEPTH, seed=2)
+    forms = [padded, short] if longer_first else [short, padded]
+    result = await searched(ledger, {"equalise": 0.25, "reverse+equalise": longer}, *forms)
+    assert [finding.screened.operators for finding in result.findings] == [1]
+    (left_out,) = [record for record in result.tried if record["reason"]]
+    assert left_out["operators"] == 2
+    assert left_out["destruction"]["value"] == longer
+    alone = "equalise (aspect depth, to low) alone"
+    assert left_out["reason"] == f"not taken to confirmation: it destroys no more than {alone}"
+
+
+async def test_a_longer_finding_that_destroys_more_or_is_about_something_else_is_confirmed(ledger: SynLedger) -> None:
+    more = await searched(
+        ledger, {"equalise": 0.125, "reverse+equalise": 0.25}, given(DEPTH), given(SECTION, DEPTH)
+    )  # fmt: skip
+    assert len(more.findings) == 2
+    apart = await searched(
+        ledger, {"equalise": 0.25, "reverse+permute": 0.125}, given(DEPTH), given(SECTION, LISTING)
+    )  # fmt: skip
+    assert len(apart.findings) == 2
+    assert not any(record["reason"] for record in (*more.tried, *apart.tried))
+
+
+async def test_another_draw_of_the_same_operator_is_no_other_operator(ledger: SynLedger) -> None:
+    result = await searched(
+        ledger, {"permute": 0.25, "permute+reverse": 0.25}, given(LISTING, seed=1), given(LISTING, SECTION, seed=2)
+    )  # fmt: skip
+    assert [finding.screened.operators for finding in result.findings] == [1]
 
 
 # Search, then confirmation

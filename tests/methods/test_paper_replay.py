@@ -374,6 +374,40 @@ async def test_of_two_equal_discoveries_the_first_ranked_is_frozen(kit: Protocol
     assert record["frozen"] == {k: v for k, v in record["evaluated"][0].items() if k != "destruction"}
 
 
+async def test_of_two_equal_discoveries_the_one_with_fewer_operators_is_frozen(
+    kit: ProtocolKit, ledger: SynLedger
+) -> None:
+    """The composition is ranked first, and destroys what the other does."""
+    deltas = {"re-encode+shift": 7, "reverse": 7}
+    discovery = {("r1-integrated", name): Fraction(delta, 98) for name, delta in deltas.items()}
+    drafts = {1: [draft(CONTEXT, BOUNDARY), draft(OTHER)]}
+    made = replay(kit, ledger, discovery=discovery, rounds=1, reduce=False, drafts=drafts)
+    record = (await made.evolve()).rounds[0]["challenger"]
+    assert [e["operators"] for e in record["evaluated"]] == [2, 1]
+    assert record["frozen"]["what"] == "reverse (aspect listing)"
+
+
+async def test_a_reduction_that_a_shorter_one_equals_gives_way_to_it(kit: ProtocolKit, ledger: SynLedger) -> None:
+    deltas = {"re-encode+shift+reverse": 10, "permute": 9, "re-encode": 3, "shift": 2, "reverse": 1}
+    deltas |= {"re-encode+shift": 9, "re-encode+reverse": 4}
+    discovery = {("r1-integrated", name): Fraction(delta, 98) for name, delta in deltas.items()}
+    alone = draft({"name": "permute", "arguments": {"aspect": "name"}})
+    made = replay(kit, ledger, discovery=discovery, rounds=1, drafts={1: [draft(CONTEXT, BOUNDARY, OTHER), alone]})
+    record = (await made.evolve()).rounds[0]["challenger"]
+    assert record["frozen"]["what"] == "permute (aspect name)"
+
+
+async def test_a_part_that_was_evaluated_as_a_proposal_is_not_listed_again(kit: ProtocolKit, ledger: SynLedger) -> None:
+    deltas = {"re-encode+shift": 9, "re-encode": 8, "shift": 1}
+    discovery = {("r1-integrated", name): Fraction(delta, 98) for name, delta in deltas.items()}
+    made = replay(kit, ledger, discovery=discovery, rounds=1, drafts={1: [draft(CONTEXT, BOUNDARY), draft(CONTEXT)]})
+    record = (await made.evolve()).rounds[0]["challenger"]
+    assert sorted(e["what"] for e in record["evaluated"]) == [
+        "re-encode (format csv)", "re-encode (format csv), then shift (by 3)", "shift (by 3)",
+    ]  # fmt: skip
+    assert record["frozen"]["what"] == "re-encode (format csv)"
+
+
 async def test_without_a_valid_proposal_nothing_is_confirmed(kit: ProtocolKit, ledger: SynLedger) -> None:
     made = replay(kit, ledger, drafts={1: [Draft(form={"operators": "all"}), draft()]}, rounds=1)
     evolved = await made.evolve()

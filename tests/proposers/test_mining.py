@@ -22,14 +22,14 @@ from chase.harness.diff import diff_harnesses
 from chase.harness.folder import parse_files
 from chase.harness.spec import Harness
 from chase.proposers.mining import MiningProposer
-from chase.proposers.mining.edits import Edit, combine, every_edit, vocabulary
+from chase.proposers.mining.edits import Edit, combine, every_edit, general_form, vocabulary
 from chase.testing.ledger import H0
 from tests.agents.made_traces import depth, indifferent, made_trace
 
 pytestmark = pytest.mark.slow
 
 TASKS = range(16)
-PRIOR_SHA256 = "e0866167ce7f2597c9d2d2eb4b7eecc57301b185a0edc1f0fe1f7de577ca35c4"
+PRIOR_SHA256 = "4ea50f2ca969f6bff2d38f322655fd6c99e2d8c53d9b029e1ef51c9e702d4ac8"
 QUARTILES = dict.fromkeys(OBSERVABLES, (1.0, 3.0))
 EDITS = {edit.name: edit for edit in every_edit(OBSERVABLES, QUARTILES, list(SynLedger.placeholders), space="all")}
 
@@ -321,7 +321,7 @@ async def test_the_repaired_harness_is_among_the_candidates_after_a_broken_const
     for seed in range(10):
         candidates = await propose(context(tmp_path, current=current, round=2, seed=seed))
         (integrated,) = (c for c in candidates if c.track == "integrated")
-        assert edit_names(integrated)[0] == "check-conditions"
+        assert edit_names(integrated) == ["check-conditions"]
         if current != "H0":
             assert integrated.record["dropped"] == ["prefer-low-path-depth"]
 
@@ -329,8 +329,131 @@ async def test_the_repaired_harness_is_among_the_candidates_after_a_broken_const
 async def test_without_an_offending_edit_the_last_one_is_dropped(tmp_path: Path) -> None:
     broken(tmp_path, "check-conditions", "read-on")
     candidates = await propose(context(tmp_path, current="r1-guidance", round=2))
-    assert edit_names(candidates[2])[0] == "check-conditions"
+    assert edit_names(candidates[2]) == ["check-conditions"]
     assert candidates[2].record["dropped"] == ["read-on"]
+
+
+async def test_a_repaired_harness_that_was_evaluated_is_built_upon(tmp_path: Path) -> None:
+    told = broken(tmp_path, "prefer-low-path-depth", "check-conditions")
+    told.candidate("r2-integrated", "check-conditions")
+    told.evaluated("r2-integrated", "released", 0.75)
+    told.evaluated("r2-integrated", "b1", 0.75)
+    integrated = (await propose(context(tmp_path, current="r2-integrated", round=3)))[2]
+    assert edit_names(integrated)[0] == "check-conditions"
+    assert integrated.record["new"]
+
+
+GENERAL = {"guidance": ("read-on-where-low-path-depth", "read-on"),
+           "structural": ("engine-reads-on-where-low-path-depth", "engine-reads-on")}  # fmt: skip
+
+
+@pytest.mark.parametrize("track", GENERAL)
+async def test_the_edit_that_broke_a_constraint_is_offered_without_its_condition(tmp_path: Path, track: str) -> None:
+    conditional, general = GENERAL[track]
+    broken(tmp_path, conditional, "check-conditions")
+    for seed in range(10):
+        candidates = {c.track: c for c in await propose(context(tmp_path, current="r1-guidance", round=2, seed=seed))}
+        assert edit_names(candidates[track]) == ["check-conditions", general]
+        assert candidates[track].record["dropped"] == [conditional]
+        assert edit_names(candidates["integrated"]) == ["check-conditions"]
+        (other,) = GENERAL.keys() - {track}
+        assert edit_names(candidates[other])[:2] == [conditional, "check-conditions"]
+        assert candidates[other].record["new"]
+
+
+@pytest.mark.parametrize("track", GENERAL)
+async def test_a_generalised_edit_is_put_on_a_current_harness_that_broke_nothing(tmp_path: Path, track: str) -> None:
+    conditional, general = GENERAL[track]
+    broken(tmp_path, conditional, "check-conditions")
+    candidates = {c.track: c for c in await propose(context(tmp_path, current="H0", round=2))}
+    assert edit_names(candidates[track]) == [general]
+
+
+async def test_each_track_generalises_its_own_edits(tmp_path: Path) -> None:
+    pairs = list(GENERAL.values())
+    broken(tmp_path, *(conditional for conditional, _ in pairs))
+    candidates = {c.track: c for c in await propose(context(tmp_path, current="r1-guidance", round=2))}
+    assert edit_names(candidates["guidance"]) == [GENERAL["structural"][0], "read-on"]
+    assert edit_names(candidates["structural"]) == [GENERAL["guidance"][0], "engine-reads-on"]
+
+
+async def test_an_offending_edit_without_a_general_form_goes_where_another_is_generalised(tmp_path: Path) -> None:
+    broken(tmp_path, "prefer-low-path-depth", "read-on-where-low-path-depth")
+    guidance = (await propose(context(tmp_path, current="r1-guidance", round=2)))[1]
+    assert edit_names(guidance) == ["read-on"]
+
+
+async def test_what_is_offered_after_a_broken_constraint_is_offered_once(tmp_path: Path) -> None:
+    """A generalised edit that is the repaired harness, or was evaluated, leaves its place to new edits."""
+    told = broken(tmp_path / "same", "read-on", "read-on-where-low-path-depth")
+    guidance = (await propose(context(tmp_path / "same", current="r1-guidance", round=2)))[1]
+    assert guidance.record["new"]
+    assert guidance.record["dropped"] == ["read-on-where-low-path-depth"]
+    told = broken(tmp_path / "again", "check-conditions", "read-on-where-low-path-depth")
+    told.candidate("r2-guidance", "check-conditions", "read-on")
+    told.evaluated("r2-guidance", "released", 0.4)
+    guidance = (await propose(context(tmp_path / "again", current="r1-guidance", round=3)))[1]
+    assert edit_names(guidance)[:1] == ["check-conditions"]
+    assert edit_names(guidance) != ["check-conditions", "read-on"]
+
+
+async def test_free_candidates_begin_with_the_repaired_and_the_generalised_harness(tmp_path: Path) -> None:
+    broken(tmp_path, "check-conditions", "read-on-where-low-path-depth")
+    candidates = await propose(context(tmp_path, current="r1-guidance", round=2, tracks=(), candidates=3))
+    assert [edit_names(c) for c in candidates[:2]] == [["check-conditions"], ["check-conditions", "read-on"]]
+    assert candidates[2].record["new"]
+    (only,) = await propose(context(tmp_path, current="r1-guidance", round=2, tracks=(), candidates=1))
+    assert edit_names(only) == ["check-conditions"]
+
+
+def test_a_general_form_is_the_edit_without_its_observable() -> None:
+    generals = {name: general_form(edit) for name, edit in EDITS.items()}
+    assert generals["read-on-where-high-path-depth"] == EDITS["read-on"]
+    assert generals["engine-reads-on-where-low-path-depth"] == EDITS["engine-reads-on"]
+    assert {EDITS[name].family for name, general in generals.items() if general is not None} == {"observable"}
+    for name, entry in vocabulary()["edits"].items():
+        if "general" in entry:
+            general = vocabulary()["edits"][entry["general"]]
+            assert (general["track"], general["space"]) == (entry["track"], entry["space"]), name
+            assert general["family"] != "observable"
+
+
+# Harnesses that the host repaired, and those that somebody else wrote
+
+
+def host_repaired(told: Told, harness: Harness) -> None:
+    told.add_harness("r2-repair", harness, {"repair": {"of": "r1-guidance", "dropped": [], "generalised": []}})
+    told.evaluated("r2-repair", "released", 0.75)
+    told.evaluated("r2-repair", "b1", 0.75)
+
+
+WHERE = "read-on-where-low-path-depth"
+
+
+@pytest.mark.parametrize("kept", [("relax", "check-conditions"), ("relax", WHERE), ("check-conditions",), ()])
+async def test_a_harness_that_the_host_repaired_is_known_by_the_edits_that_are_left(
+    tmp_path: Path, kept: tuple[str, ...]
+) -> None:
+    """The host leaves a generalised module its name."""
+    told = broken(tmp_path, "relax", "check-conditions", WHERE, "rank-low-path-depth")
+    left = [replace(EDITS["read-on"], name=WHERE) if name == WHERE else EDITS[name] for name in kept]
+    host_repaired(told, combine(H0, left, SynLedger.bounds)[0])
+    for candidate in (await propose(context(tmp_path, current="r2-repair", round=3)))[:2]:
+        assert candidate.record["edits"][: len(kept)] == [edit.to_json() for edit in left]
+        assert not set(kept) & set(candidate.record["new"])
+        assert candidate.record["dropped"] == []
+
+
+async def test_a_harness_of_unknown_edits_is_built_upon_whole(tmp_path: Path) -> None:
+    told = broken(tmp_path, "prefer-low-path-depth")
+    strange = replace(H0, memory="Somebody else's note.")
+    told.add_harness("strange", strange, {})
+    told.evaluated("strange", "released", 0.75)
+    for candidate in await propose(context(tmp_path, current="strange", round=3)):
+        diff = diff_harnesses(strange, parse_files(candidate.files, where="candidate"))
+        assert diff.tracks_changed <= {candidate.track} or candidate.track == "integrated"
+        assert diff.changes
+        assert not [change for change in diff.changes if change.kind == "removed"]
 
 
 async def test_offending_observables_get_far_rarer(tmp_path: Path) -> None:

@@ -149,23 +149,26 @@ def test_what_is_not_valid_is_not_ranked() -> None:
     assert shortlist([refused]) == []
 
 
-def test_the_two_slots_are_the_best_composition_and_the_best_single_one() -> None:
-    single, weak = found({"a": 2.0}), found({"b": 1.0})
-    pair, weak_pair = found({"a": 2.0, "c": 2.0}, operators=2), found({"a": 1.0, "b": 1.0}, operators=2)
-    assert shortlist([weak, weak_pair, single, pair]) == [pair, single]
+def test_the_best_ranked_comes_first_whatever_its_size() -> None:
+    """A composition that is ranked last displaces nothing."""
+    single, other = found({"a": 2.0}), found({"b": 1.0})
+    last = found({"a": 0.5}, operators=2)
+    assert rank([last, other, single]) == [single, other, last]
+    assert shortlist([last, other, single]) == [single, other]
+    assert shortlist([last, other, single], 1) == [single]
 
 
-def test_the_two_are_of_different_kinds_when_possible() -> None:
-    pair = found({"a": 2.0}, operators=2)
-    same, other = found({"a": 2.0}), found({"b": 1.0})
-    assert shortlist([pair, same, other]) == [pair, other]
-    assert shortlist([pair, same]) == [pair, same]
-
-
-def test_without_a_composition_two_single_ones_of_different_kinds_are_taken() -> None:
-    best, same, other = found({"a": 2.0}), found({"a": 1.9}), found({"b": 1.0})
+def test_the_second_is_the_best_ranked_of_another_kind() -> None:
+    best, same, pair, other = (
+        found({"a": 2.0}), found({"a": 1.9}), found({"a": 1.0, "b": 0.5}, operators=2), found({"b": 1.0}),
+    )  # fmt: skip
+    assert shortlist([best, same, pair, other]) == [best, pair]
     assert shortlist([best, same, other]) == [best, other]
-    assert shortlist([best, same]) == [best, same]
+
+
+def test_where_all_are_of_one_kind_the_two_best_ranked_are_taken() -> None:
+    best, same, worse = found({"a": 2.0}), found({"a": 1.9}, operators=2), found({"a": 1.8})
+    assert shortlist([worse, same, best]) == [best, same]
     assert shortlist([best]) == [best]
 
 

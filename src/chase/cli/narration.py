@@ -20,6 +20,8 @@ from chase.core.events import (
     Event,
     FinalSelected,
     PoolEntry,
+    Repaired,
+    RepairStarted,
     RoundStarted,
     Selected,
 )
@@ -95,6 +97,24 @@ def _(event: Selected) -> Iterator[str]:
     yield from _pool(event.pool, event.selected)
     for refusal in event.refused:
         yield f"    refused {refusal}"
+
+
+@lines.register
+def _(event: RepairStarted) -> Iterator[str]:
+    scores = "scores more than what can be selected and breaks"
+    yield f"  repair (beyond the paper): {event.of} {scores} {', '.join(event.breaks)}; trying it without parts of it"
+
+
+@lines.register
+def _(event: Repaired) -> Iterator[str]:
+    tried = f"{event.tried} forms tried, {event.cells} new cells"
+    if event.repaired is None:
+        yield f"  no form of {event.of} keeps all constraints and scores more ({tried})"
+        return
+    yield f"  repaired as {event.repaired} ({tried})"
+    for word, names in (("without", event.dropped), ("without its condition", event.generalised)):
+        for name in names:
+            yield f"    {word}: {name}"
 
 
 @lines.register

@@ -62,6 +62,34 @@ class Selected(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RepairStarted(Event):
+    """A harness scores more than what is selected and breaks a constraint; its edits are tried without (beyond the
+    paper).
+    """
+
+    round: int | None
+    """None: the final selection's."""
+    of: str
+    breaks: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repaired(Event):
+    """What came of it."""
+
+    round: int | None
+    of: str
+    repaired: str | None
+    """The name of the repaired harness; None where no form of it keeps all constraints and scores more."""
+    dropped: tuple[str, ...]
+    generalised: tuple[str, ...]
+    tried: int
+    """Forms of the harness that were tried."""
+    cells: int
+    """New cells: one form under one variant."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class FinalSelected(Event):
     """`H*`."""
 

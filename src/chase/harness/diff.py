@@ -17,6 +17,9 @@ Kind = Literal["added", "removed", "changed"]
 _POLICIES = {"retrieval": "retrieval policy", "tools": "tool policy", "control": "control policy"}
 """The component of each table of `harness.toml`. What stands outside them decides how a rollout ends: control."""
 
+ORDER = [name for track in ("structural", "guidance") for name in COMPONENTS if COMPONENTS[name] == track]
+"""The components in the order of a report: structural first."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
@@ -82,23 +85,27 @@ def diff_harnesses(a: Harness, b: Harness) -> HarnessDiff:
         *_text_changes("long-term memory", "memory.md", a.memory, b.memory),
         *_module_changes(a, b),
     ]
-    order = [name for track in ("structural", "guidance") for name in COMPONENTS if COMPONENTS[name] == track]
-    changes.sort(key=lambda change: order.index(change.component))
+    changes.sort(key=lambda change: ORDER.index(change.component))
     return HarnessDiff(old=a.hash, new=b.hash, changes=tuple(changes))
 
 
 def _field_changes(a: Harness, b: Harness) -> Iterator[Change]:
-    old, new = (dict(_flat(harness.canonical()["structure"])) for harness in (a, b))
+    old, new = (dict(flat_fields(harness.canonical()["structure"])) for harness in (a, b))
     for key in old:
         if canonical_json(old[key]) != canonical_json(new[key]):
-            component = _POLICIES.get(key.split(".")[0], "control policy")
-            yield Change(component=component, key=key, kind="changed", old=old[key], new=new[key])
+            yield Change(component=component_of(key), key=key, kind="changed", old=old[key], new=new[key])
 
 
-def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Json]]:
+def component_of(key: str) -> str:
+    """The component of a dotted key of `harness.toml`."""
+    return _POLICIES.get(key.split(".")[0], "control policy")
+
+
+def flat_fields(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Json]]:
+    """The fields of nested tables by dotted key."""
     for key, value in table.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
+            yield from flat_fields(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
 

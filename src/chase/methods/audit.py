@@ -6,6 +6,7 @@ tasks; the sealed ones are added only where the caller holds an opening.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
@@ -15,7 +16,7 @@ from chase.core.agents import Draft
 from chase.core.errors import UserError
 from chase.core.events import AuditConfirmationStarted, AuditSearched, AuditSearchStarted, Tell
 from chase.core.interfaces import Challenger
-from chase.core.keyed import key_bits
+from chase.core.keyed import canonical_json, key_bits
 from chase.core.values import Json
 from chase.engine.evaluator import unseal
 from chase.engine.runner import Pace, Progress, Runner
@@ -38,6 +39,8 @@ from chase.store.store import Store
 
 SEARCH, CONFIRM = "search", "confirm"
 SEARCH_ROLES = ("evo", "disc")
+Found = tuple[Screening, Estimate | None]
+"""A transformation with its `Δ̂` on the search tasks; None where it was given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,13 +139,13 @@ class Audit:
         if self.harness.harness.hash == self.initial.harness.hash:
             raise UserError("the harness and its baseline are the same: there is no gain to audit.")
         found = [(self._accepted(draft), None) for draft in given] if given else await self._search()
-        return await self._confirm(_distinct(found), searched=not given)
+        return await self._confirm(self._unpadded(_distinct(found)), searched=not given)
 
-    async def _search(self) -> list[tuple[Screening, Estimate | None]]:
+    async def _search(self) -> list[Found]:
         pair = (self.harness, self.initial)
         tasks = self.arena.tasks(SEARCH)
         await self.arena.means(pair, [self.released], SEARCH)
-        found: list[tuple[Screening, Estimate | None]] = []
+        found: list[Found] = []
         seen: set[str] = set()
         for t in range(1, self.settings.rounds + 1):
             self.tell(AuditSearchStarted(round=t))
@@ -171,13 +174,27 @@ class Audit:
                 self.desk.tree.add_entry(f"c{t}", archive_note(note, discovery.frozen.touched))
         return found
 
+    def _unpadded(self, found: Sequence[Found]) -> list[Found]:
+        """What was found without operators that add nothing; what is left out stays in the record with the reason."""
+        kept: list[Found] = []
+        for screened, searched in found:
+            shorter = next((s for s, e in found if _pads(screened, searched, s, e)), None)
+            if shorter is None:
+                kept.append((screened, searched))
+                continue
+            transformation, what = proposal_of(screened).transformation, proposal_of(shorter).transformation.describe()
+            for record in self.tried:
+                if record["hash"] == transformation.hash and record["destruction"]:
+                    record["reason"] = f"not taken to confirmation: it destroys no more than {what} alone"
+        return kept
+
     def _accepted(self, draft: Draft) -> Screening:
         screened = screen_draft(self.kit, draft, archived=())
         if screened.verdict != "valid":
             raise UserError(f"a given transformation is {screened.verdict}: {screened.reason}")
         return screened
 
-    async def _confirm(self, found: Sequence[tuple[Screening, Estimate | None]], *, searched: bool) -> AuditOutcome:
+    async def _confirm(self, found: Sequence[Found], *, searched: bool) -> AuditOutcome:
         tasks = self.arena.tasks(CONFIRM)
         self.tell(AuditConfirmationStarted(transformations=len(found), tasks=len(tasks)))
         valid = [(s, e) for s, e in found if self._holds(s, tasks)]
@@ -228,9 +245,22 @@ class Audit:
         return record.valid
 
 
-def _distinct(found: Sequence[tuple[Screening, Estimate | None]]) -> list[tuple[Screening, Estimate | None]]:
+def _distinct(found: Sequence[Found]) -> list[Found]:
     """Each transformation once."""
     return list({proposal_of(s).transformation.hash: (s, e) for s, e in reversed(found)}.values())[::-1]
+
+
+def _pads(longer: Screening, its: Estimate | None, shorter: Screening, other: Estimate | None) -> bool:
+    """Whether a transformation has all operators of another and more, and destroyed no more in the search."""
+    if its is None or other is None or its.value > other.value:
+        return False
+    return _operators(shorter) < _operators(longer)
+
+
+def _operators(screened: Screening) -> Counter[str]:
+    """The operators with their arguments; what they draw does not make them others."""
+    operators = proposal_of(screened).transformation.operators
+    return Counter(canonical_json({"name": o.name, "arguments": dict(o.arguments)}) for o in operators)
 
 
 @dataclass(frozen=True, kw_only=True)

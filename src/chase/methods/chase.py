@@ -31,6 +31,7 @@ from chase.methods.counterfactuals import (
 from chase.methods.desks import MOST_CANDIDATES, Assignment, archive_note
 from chase.methods.evolution import EvolutionOutcome, Round, distinct
 from chase.methods.options import ExactDecimal, MethodOptions
+from chase.methods.repair import MOST_CELLS
 from chase.methods.rounds import EVO, EvolutionState, conclude, propose_and_select
 from chase.methods.selection import ArchiveGate, SelectionRule
 from chase.protocol.archive import views_digest
@@ -50,6 +51,9 @@ class ChaseOptions(MethodOptions):
     proposals: int = Field(default=8, ge=1, le=64, description="Transformations that the Challenger writes a round.")
     reduce: bool = Field(
         default=True, description="Reduce a composition on disc before it is frozen; not in the paper."
+    )
+    repair: bool = Field(
+        default=False, description="The host takes shortcuts out of promising harnesses; not in the paper."
     )
 
 
@@ -84,7 +88,7 @@ class Chase:
 
     async def evolve(self, world: World[ChaseOptions]) -> EvolutionOutcome:
         options, arena, h0 = world.options, world.arena, world.initial
-        state = EvolutionState.begin(world, options.rounds)  # A_0 = {B_rel}
+        state = EvolutionState.begin(world, options.rounds, repair=options.repair)  # A_0 = {B_rel}
         rule = SelectionRule(gates=(ArchiveGate(epsilon=options.epsilon),))
         for t in range(1, options.rounds + 1):
             record = state.open_round()
@@ -157,10 +161,14 @@ def _rollouts(request: ForecastRequest[ChaseOptions]) -> Iterator[Rollouts]:
         known = 1 if first else 2  # H_0; later H_0 and H_{t-1} under the variant that is new
         yield request.cells(stage, EVO, least=int(first), most=known + MOST_CANDIDATES * t)
         yield request.cells(stage, DISC, least=int(first), most=first + 1 + tried)
+        if request.options.repair and not first:  # in the first round no constraint can be broken
+            yield request.cells(f"repair in round {t}", EVO, least=0, most=MOST_CELLS)
         again = t > len(sets)  # then the set has H_0 as released
         yield request.cells(stage, _confirmation_role(sets, t), least=0, most=4 - again)
     # Under the last entry every H_t is new; under entry s those of the rounds before s are.
     yield request.cells("final selection", EVO, least=0, most=rounds + 1 + comb(rounds - 1, 2))
+    if request.options.repair:
+        yield request.cells("repair at the end", EVO, least=0, most=MOST_CELLS)
 
 
 def _note_discovery(world: World[ChaseOptions], record: Round, found: Discovery) -> None:

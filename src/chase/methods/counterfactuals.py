@@ -26,6 +26,8 @@ KEEPS = Fraction(4, 5)
 """The share of `Δ̂` on `D_disc` that a reduced composition must keep."""
 MOST_REDUCED = 2
 """Operators of a reduced composition: what names more than two cues names none."""
+Evaluated = tuple[Screening, PerTask]
+"""A transformation with its `Δ̂`, task by task."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +38,7 @@ class Discovery:
     evaluated: Sequence[tuple[Screening, Estimate]]
     """The preselected ones with their `Δ̂`, in the order of the ranking; reductions after them."""
     frozen: Screening | None
-    """The one with the largest `Δ̂`, reduced; fixed before confirmation."""
+    """The one with the largest `Δ̂`, the shortest of equal ones, reduced; fixed before confirmation."""
     destruction: Estimate | None
 
 
@@ -71,30 +73,53 @@ async def discover(
 ) -> Discovery:
     """Screen all drafts, evaluate at most `count` of them, and reduce the best to the operators that matter."""
     screened = screen_drafts(kit, drafts, archived=archived, discovery=tasks)
-    evaluated: list[tuple[Screening, PerTask]] = []
+    evaluated: list[Evaluated] = []
     for chosen in shortlist(screened, count):
         evaluated.append((chosen, await _destruction(arena, kit, pair, chosen, role)))
     if not evaluated:
         return Discovery(screened=screened, evaluated=(), frozen=None, destruction=None)
-    best, delta = max(evaluated, key=lambda found: mean(found[1]))
+    best, delta = _strongest(evaluated)
     if reduce and mean(delta) > 0:
-        full = mean(delta)
-        for size in range(1, min(best.operators, MOST_REDUCED + 1)):
-            smaller = [
-                (part, await _destruction(arena, kit, pair, part, role))
-                for part in _parts(kit, best, size, evaluated, archived)
-            ]
-            evaluated += smaller
-            top = max(smaller, key=lambda found: mean(found[1]), default=None)
-            if top is not None and mean(top[1]) >= KEEPS * full:
-                best, delta = top
-                break
+        evaluated, (best, delta) = await _reduced(arena, kit, evaluated, pair=pair, role=role, archived=archived)
     return Discovery(
         screened=screened,
         evaluated=[(s, estimate(d)) for s, d in evaluated],
         frozen=best,
         destruction=estimate(delta),
     )
+
+
+def _strongest(evaluated: Sequence[Evaluated]) -> Evaluated:
+    """The largest `Δ̂`; where it ties, the one with fewer operators, then the better-ranked."""
+    return max(evaluated, key=lambda found: (mean(found[1]), -found[0].operators))
+
+
+async def _reduced(
+    arena: Arena,
+    kit: ProtocolKit,
+    evaluated: Sequence[Evaluated],
+    *,
+    pair: tuple[Contender, Contender],
+    role: str,
+    archived: frozenset[str],
+) -> tuple[list[Evaluated], Evaluated]:
+    """Everything evaluated, parts of the strongest included, and what is frozen: where a part keeps enough, the
+    strongest of all that are no longer than it.
+    """
+    found = list(evaluated)
+    whole, delta = _strongest(found)
+    for size in range(1, min(whole.operators, MOST_REDUCED + 1)):
+        parts = {_hash(part): part for part in _parts(kit, whole, size, found, archived)}
+        known = {_hash(other) for other, _ in found}
+        for part in (part for name, part in parts.items() if name not in known):
+            found.append((part, await _destruction(arena, kit, pair, part, role)))
+        if any(mean(d) >= KEEPS * mean(delta) for part, d in found if _hash(part) in parts):
+            return found, _strongest([other for other in found if other[0].operators <= size])
+    return found, (whole, delta)
+
+
+def _hash(screened: Screening) -> str:
+    return proposal_of(screened).transformation.hash
 
 
 def most_parts(operators: int) -> int:
@@ -109,7 +134,7 @@ def _parts(
     kit: ProtocolKit,
     whole: Screening,
     size: int,
-    evaluated: Sequence[tuple[Screening, PerTask]],
+    evaluated: Sequence[Evaluated],
     archived: frozenset[str],
 ) -> Iterator[Screening]:
     """Parts of a composition with so many operators, around its best smaller part; those that pass the screens."""

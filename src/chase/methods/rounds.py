@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chase.core.events import FinalSelected, RoundStarted, Selected
+from chase.core.events import FinalSelected, PoolEntry, Repaired, RepairStarted, RoundStarted, Selected
+from chase.core.values import Json
 from chase.methods.arena import Contender, Variant
 from chase.methods.contract import World
 from chase.methods.desks import Assignment
-from chase.methods.evolution import EvolutionOutcome, Round, choose, distinct
+from chase.methods.evolution import Choice, EvolutionOutcome, Round, choose, distinct
+from chase.methods.repair import MOST_CELLS, RepairLimits, RepairOutcome, search_repair
 from chase.methods.selection import SelectionRule
 from chase.protocol.archive import Archive
+from chase.stats.estimates import mean
 
 EVO = "evo"
 """The role on which candidates are compared."""
@@ -30,12 +34,14 @@ class EvolutionState:
     """What is recorded of each round."""
     planned: int | None
     """How many rounds there will be, where that is known."""
+    repair: bool = False
+    """Whether the host takes shortcuts out of promising harnesses (beyond the paper)."""
 
     @classmethod
-    def begin(cls, world: World[Any], planned: int | None = None) -> EvolutionState:
+    def begin(cls, world: World[Any], planned: int | None = None, *, repair: bool = False) -> EvolutionState:
         """`H_0`, and `A_0 = {B_rel}`."""
         line, variants = [world.initial], [world.released]
-        return cls(line=line, variants=variants, archive=world.archive, rounds=[], planned=planned)
+        return cls(line=line, variants=variants, archive=world.archive, rounds=[], planned=planned, repair=repair)
 
     def open_round(self) -> Round:
         """The record of the next round."""
@@ -55,11 +61,9 @@ async def propose_and_select(
     world.tell(RoundStarted(round=t, rounds=state.planned, current=current.name, archive=archive))
     await world.arena.means(distinct([h0, current]), state.variants, EVO)
     candidates, refused = await world.proposer.candidates(t, current, h0, assignment, rule.gates)
-    pool = distinct([h0, current, *candidates])
-    means = await world.arena.means(pool, state.variants, EVO)
-    choice = choose(pool, means, state.variants, rule)
+    choice, repairs = await _select(world, state, rule, distinct([h0, current, *candidates]), t)
     state.line.append(choice.harness)
-    record["selection"] = {**choice.to_json(), "refused": refused}
+    record["selection"] = {**choice.to_json(), **repairs, "refused": refused}
     world.tell(Selected(round=t, pool=choice.pool, selected=choice.harness.name, refused=tuple(refused)))
     world.proposer.tree.add_round({"round": t, **record["selection"]})
     return choice.harness
@@ -69,15 +73,88 @@ async def conclude(
     world: World[Any], state: EvolutionState, rule: SelectionRule, warnings: tuple[str, ...] = ()
 ) -> EvolutionOutcome:
     """The final selection over `H_0 … H_T` under the whole archive."""
-    pool = distinct(state.line)
-    choice = choose(pool, await world.arena.means(pool, state.variants, EVO), state.variants, rule)
+    choice, repairs = await _select(world, state, rule, distinct(state.line))
     world.tell(FinalSelected(pool=choice.pool, selected=choice.harness.name))
     return EvolutionOutcome(
         final=choice.harness,
-        harnesses=tuple(state.line),
+        harnesses=tuple(state.line) if choice.harness in state.line else (*state.line, choice.harness),
         archive=state.archive,
         variants=tuple(state.variants),
         rounds=tuple(state.rounds),
-        selection=choice.to_json(),
+        selection={**choice.to_json(), **repairs},
         warnings=warnings,
+    )
+
+
+async def _select(
+    world: World[Any], state: EvolutionState, rule: SelectionRule, pool: list[Contender], round: int | None = None
+) -> tuple[Choice, dict[str, Json]]:
+    """What is selected from a pool that begins with `H_0`, under the whole archive; and what was repaired for it."""
+    choice = choose(pool, await world.arena.means(pool, state.variants, EVO), state.variants, rule)
+    if not state.repair:
+        return choice, {}
+    repairs = await _repair(world, state, rule, pool, choice, round)  # beyond the paper
+    pool = distinct([*pool, *(found.repaired for found in repairs if found.repaired is not None)])
+    choice = choose(pool, await world.arena.means(pool, state.variants, EVO), state.variants, rule)
+    return choice, {"repairs": [found.to_json() for found in repairs]} if repairs else {}
+
+
+# Beyond the paper: harnesses that would have been selected but for a broken constraint
+
+
+async def _repair(
+    world: World[Any],
+    state: EvolutionState,
+    rule: SelectionRule,
+    pool: Sequence[Contender],
+    choice: Choice,
+    round: int | None,
+) -> list[RepairOutcome]:
+    """Repair the most promising harness of a pool so that it can be selected; the next one where that does not succeed,
+    within the same number of cells. `round` is None in the final selection.
+    """
+    name = "final-repair" if round is None else f"r{round}-repair"
+    released = await world.arena.means([choice.harness], [world.released], EVO)
+    found: list[RepairOutcome] = []
+    for entry in _promising(choice):
+        world.tell(RepairStarted(round=round, of=entry.harness, breaks=tuple(entry.violates)))
+        broken = [variant for variant in state.variants if variant.name in entry.violates]
+        limits = RepairLimits(
+            more_than=mean(released[choice.harness.name, world.released.name]),
+            cells=MOST_CELLS - sum(outcome.cells for outcome in found),
+            observables=[observable.name for observable in world.kit.benchmark.observables],
+            suspected={o for v in broken for o in world.kit.touched(v.transformation, world.kit.example)},
+            check=world.proposer.check,
+        )
+        violator = next(named for named in pool if named.name == entry.harness)
+        outcome = await search_repair(
+            world.arena, pool[0], violator, state.variants, rule, EVO, name=name, limits=limits, known=pool
+        )
+        found.append(outcome)
+        world.tell(_repaired_event(round, outcome))
+        if outcome.repaired is not None:
+            world.proposer.evaluated.setdefault(outcome.repaired.harness.hash, name)
+            break
+    return found
+
+
+def _promising(choice: Choice) -> list[PoolEntry]:
+    """Harnesses that score more than the selected one and break a constraint, those first of which most would be left:
+    by their score less what they have beyond the constraints.
+    """
+    selected = next(entry for entry in choice.pool if entry.harness == choice.harness.name)
+    better = [entry for entry in choice.pool if entry.violates and entry.released > selected.released]
+    return sorted(better, key=lambda entry: max(by or 0.0 for by in entry.violates.values()) - entry.released)
+
+
+def _repaired_event(round: int | None, outcome: RepairOutcome) -> Repaired:
+    best = outcome.best
+    return Repaired(
+        round=round,
+        of=outcome.of.name,
+        repaired=None if outcome.repaired is None else outcome.repaired.name,
+        dropped=() if best is None else best.dropped,
+        generalised=() if best is None else best.generalised,
+        tried=len(outcome.attempts),
+        cells=outcome.cells,
     )

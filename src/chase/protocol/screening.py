@@ -101,16 +101,13 @@ def screen_drafts(
 
 
 def shortlist(screened: Sequence[Screening], count: int = 2) -> list[Screening]:
-    """At most `count` valid drafts: the best composition and the best single one, of different kinds if possible."""
+    """At most `count` valid drafts, best first: the best-ranked of each kind; then, where there is room, the others."""
     ranked = rank(screened)
-    chosen: list[Screening] = []
-    for is_composition in (True, False):
-        fitting = [s for s in ranked if (s.operators > 1) == is_composition]
-        fresh = [s for s in fitting if s.kind not in {c.kind for c in chosen}]
-        chosen += (fresh or fitting)[:1]
-    others = [s for s in ranked if s not in chosen]
-    others.sort(key=lambda s: s.kind in {c.kind for c in chosen})
-    return [*chosen, *others][:count]
+    best: dict[frozenset[str], Screening] = {}
+    for found in ranked:
+        best.setdefault(found.kind, found)
+    firsts = list(best.values())
+    return [*firsts, *(s for s in ranked if s is not best[s.kind])][:count]
 
 
 def rank(screened: Sequence[Screening]) -> list[Screening]:

@@ -88,6 +88,25 @@ def every_edit(
     return found
 
 
+def general_form(edit: Edit) -> Edit | None:
+    """The edit without its condition, where the vocabulary names one ("Read on in files with low X." → "Read on.")."""
+    entries = vocabulary()["edits"]
+    name = entries.get(edit.entry, {}).get("general")
+    return None if name is None else _edit(name, entries[name], value=entries[name].get("value"))
+
+
+def is_in(edit: Edit, harness: Harness) -> bool:
+    """Whether a harness has what an edit brings."""
+    if edit.say:
+        return any(module.name == edit.name and module.text == edit.say for module in harness.guidance)
+    if not isinstance(edit.value, list):
+        return edit.apply(harness).hash == harness.hash
+    found: Any = harness.structure.model_dump(mode="json", by_alias=True)
+    for name in edit.set.split("."):
+        found = found[name]
+    return all(part in found for part in edit.value)
+
+
 def _edit(entry_name: str, entry: Mapping[str, Any], **more: Any) -> Edit:
     fields = {key: entry[key] for key in ("track", "family", "answers", "calls", "risk")}
     fields |= {"name": entry_name, "entry": entry_name, "say": entry.get("say", ""), "set": entry.get("set", "")}

@@ -17,7 +17,7 @@ from chase.core.events import AuditAttributionStarted
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness
 from chase.harness.spec import Activation, Guidance, Harness
-from chase.methods.arena import Contender, Means, SomeTasks, Variant
+from chase.methods.arena import Contender, Means, SomeTasks, StoreArena, Variant
 from chase.methods.attribution import Attribution, Share, attribute, edits_of, further_harnesses
 from chase.methods.audit import AuditOutcome, AuditPlan, SearchSettings, audit_harness
 from chase.protocol.kit import ProtocolKit
@@ -245,6 +245,25 @@ async def test_attribution_runs_only_what_an_audit_has_not_and_nothing_twice(tmp
     assert plan.describe("f") == replace(plan, attribute=False).describe("f")
 
 
+def test_a_mixture_is_held_to_the_benchmark_and_its_control_is_checked() -> None:
+    almanac = open_once(NAME)
+    most = almanac.bounds.templates
+    templates = [[f"{{place}} {word} {n}" for n in range(most)] for word in ("one", "two")]
+    old, new = (make_harness(almanac, retrieval={"templates": chosen}) for chosen in templates)
+    for edit in make_plan(almanac, baseline=old, harness=new).edits():
+        assert f"write at most {most}" in str(edit.problem), "one more template than are allowed"
+        assert (edit.without is None) != (edit.alone is None), "one fewer is fine"
+    hooks = (
+        "def should_stop(state: State) -> bool:\n    return {}\n\n\ndef plan(task: Task) -> Plan:\n    return {{}}\n"
+    )
+    edits = make_plan(almanac, harness=make_harness(almanac, source=hooks.format("False"))).edits()
+    assert [(edit.name, edit.problem) for edit in edits] == [
+        ("control.py: should_stop", None), ("control.py: plan", None),
+    ]  # fmt: skip
+    edits = make_plan(almanac, harness=make_harness(almanac, source=hooks.format("'no'"))).edits()
+    assert all("control.py, line 2" in str(edit.problem) for edit in edits)
+
+
 @pytest.mark.slow
 async def test_equal_harnesses_have_nothing_to_attribute(tmp_path: Path) -> None:
     almanac = open_once(NAME)
@@ -259,7 +278,9 @@ async def test_an_attribution_that_was_cut_goes_on_where_it_stopped(
     plan = make_plan(open_once(NAME))
     whole, _, _ = await audited(plan, tmp_path / "whole")
 
-    async def cut(*_: object, **__: object) -> Attribution:
+    async def cut(arena: StoreArena, role: str, edits: Any, *, released: Variant, **_: object) -> Attribution:
+        """Ends when the first mixture was run as released."""
+        await arena.means([Contender(name="first", harness=edits[0].without)], [released], role)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
@@ -267,5 +288,5 @@ async def test_an_attribution_that_was_cut_goes_on_where_it_stopped(
         with pytest.raises(KeyboardInterrupt):
             await audited(plan, tmp_path / "cut")
     found, executed, _ = await audited(plan, tmp_path / "cut")
-    assert executed == 2 * 2 * found.confirm_tasks * 2
+    assert executed == 3 * found.confirm_tasks * 2, "of two harnesses under two variants one cell was there"
     assert found.to_json() == whole.to_json()

@@ -185,6 +185,45 @@ def test_only_a_gain_that_is_not_supported_ends_with_5(
     assert checked(chase(*given("--json")).out)["verdict"] == word
 
 
+# Attribution
+
+
+def test_attribution_joins_the_same_audit_and_pays_for_its_own_rollouts_alone(chase: Commands, done: Path) -> None:
+    plain = checked(chase(*given("--json")).out)
+    assert plain["attribution"] is None
+    before = scored(done)
+    first = chase(*given("--attribute"))
+    assert "attribution: 2 edits, 2 further harnesses are run as released" in first.err
+    assert "gain lost without it" in first.out
+    under = 2 if plain["confirmed"] and plain["confirmed"][0]["status"] == "confirmed" else 1
+    assert scored(done) == before + 2 * under * FRESH
+    again = checked(chase(*given("--attribute", "--json")).out)
+    assert scored(done) == before + 2 * under * FRESH
+    assert again["run"] == plain["run"]
+    names = {part["name"] for part in again["attribution"]["parts"]}
+    assert names == {f'prompt: "{sentence}."' for sentence in CHEAT.strip().strip(".").split(". ")}
+    for part in again["attribution"]["parts"]:
+        assert part["parts"] == [part["name"]]
+        assert part["component"] == "system prompt"
+        assert list(part["destruction"]) == again["attribution"]["variants"]
+
+
+def test_a_config_file_can_ask_for_attribution(chase: Commands, done: Path) -> None:
+    Path("audit.toml").write_text("attribute = true\n")
+    assert checked(chase(*given("--config", "audit.toml", "--json")).out)["attribution"] is not None
+    Path("audit.toml").write_text("attribute = 1\n")
+    assert "attribute=1 must be true or false" in chase(*given("--config", "audit.toml")).sentence
+
+
+def test_a_dry_run_says_what_attribution_can_take(chase: Commands, tmp_path: Path) -> None:
+    forecast = json.loads(chase(*given("--attribute", "--dry-run", "--json")).out)
+    rows = [row["episodes"] for row in forecast["rollouts"] if row["stage"] == "attribution"]
+    assert (sum(r["least"] for r in rows), sum(r["most"] for r in rows)) == (2 * FRESH, 2 * 2 * FRESH)
+    plain = json.loads(chase(*given("--dry-run", "--json")).out)
+    assert {row["stage"] for row in plain["rollouts"]} == {"confirmation"}
+    assert not (tmp_path / ".chase").exists()
+
+
 # The seal
 
 
@@ -216,6 +255,7 @@ def test_the_sealed_tasks_are_opened_only_with_a_reason_that_stays_in_the_record
         (("--concurrency", "0"), "concurrency=0 must be"),
         (("--harness", "h0"), "harness=h0 is the same as its baseline: there is no gain to audit"),
         (("--baseline", "cheat"), "harness=cheat is the same as its baseline"),
+        (("--baseline", "cheat", "--attribute"), "harness=cheat is the same as its baseline"),
         (("--harness", "missing"), "missing"),
         (("--harness", "foreign"), "officeqa"),
         (("--baseline", "foreign"), "officeqa"),
@@ -233,7 +273,7 @@ def test_the_sealed_tasks_are_opened_only_with_a_reason_that_stays_in_the_record
     ],
 )
 def test_bad_input_ends_with_a_sentence_and_leaves_nothing(
-    chase: Commands, tmp_path: Path, flags: tuple[str, str], said: str
+    chase: Commands, tmp_path: Path, flags: tuple[str, ...], said: str
 ) -> None:
     write_h0(tmp_path / "foreign")
     (tmp_path / "foreign" / "harness.toml").write_text('benchmark = "officeqa"\n')

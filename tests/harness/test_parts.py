@@ -96,6 +96,13 @@ def test_sentences_joined_give_the_text_back(text: str) -> None:
     assert "".join(sentence.gap + sentence.text for sentence in sentences(text)) == text
 
 
+@given(whole_functions)
+def test_statements_joined_give_the_source_back(source: str) -> None:
+    found = statements(source)
+    assert found is not None
+    assert "".join(statement.gap + statement.source for statement in found) == source
+
+
 def test_a_text_comes_apart_by_sentence() -> None:
     new = replace(H0, prompt=f"{H0.prompt} Read on in files with low path-depth. Check every condition.")
     parts = named(H0, new)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,20 @@ def test_an_audit_searches_on_two_sets_and_confirms_on_the_others(ledger: SynLed
     assert found["conf1"] == Between(least=2 * 8, most=2 * 3 * 8)
     assert "cert" not in found
     assert "cert" in by_role(forecast_audit(audit_plan(ledger, use_cert="to see")))
+
+
+def test_an_attribution_adds_its_harnesses_on_the_confirmation_tasks(ledger: SynLedger) -> None:
+    harness = replace(H0, memory="One. Two two. Three three three.")
+    plain = by_role(forecast_audit(audit_plan(ledger, harness=harness)))
+    found = forecast_audit(audit_plan(ledger, harness=harness, attribute=True))
+    added = {row.role: row.count for row in found.rollouts if row.stage == "attribution"}
+    # Three edits make six harnesses; as released at least, under both that two rounds can find at most.
+    assert added == {role: Between(least=6 * 8, most=6 * 3 * 8) for role in ("conf1", "conf2", "conf3")}
+    both = by_role(found)
+    assert both["evo"] == plain["evo"]
+    assert both["conf1"] == plain["conf1"] + added["conf1"]
+    one = forecast_audit(audit_plan(ledger, harness=replace(H0, memory="x"), attribute=True))
+    assert "attribution" not in {row.stage for row in one.rollouts}
 
 
 def test_an_audit_of_given_transformations_searches_nothing(ledger: SynLedger) -> None:

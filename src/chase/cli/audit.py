@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 import chase
+from chase.cli.attribution import print_attribution
 from chase.cli.examples import print_example
 from chase.cli.forecasting import show_forecast
 from chase.cli.options import AsJson, DryRun, takes
@@ -32,9 +33,12 @@ def audit(given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = F
     Ends with 5 if the gain is not supported, with 0 for every other verdict, with 4 if its budget is
     reached: then the same command with a higher one goes on.
 
+    With --attribute each edit of the harness is also taken out of it and put into the baseline, on the same tasks:
+    which carries the gain, and which its destruction. The same audit with it runs only what that needs.
+
     JSON: `verdict, reason, tasks_needed, g_rel, gamma, g_min, confirmed[], not_confirmed[], tried[],
-    tokens {optimisation, certification}, warnings`; with --dry-run `per_rollout, rollouts[], agents[], total`
-    (chase.forecast/1).
+    attribution {parts[{name, label, gain, destruction}]}, tokens {optimisation, certification}, warnings`; with
+    --dry-run `per_rollout, rollouts[], agents[], total` (chase.forecast/1).
     """
     if dry_run:
         return show_forecast(chase.forecast_audit(**given, progress=True), as_json)
@@ -75,6 +79,8 @@ def print_audit(result: AuditResult) -> None:
         _print_finding(found)
         if place == 0:
             print_example(result.example(found), indent="  ")
+    if result.attribution is not None:
+        print_attribution(result.attribution)
     if tried := {record["hash"] for record in payload["tried"] if record["hash"]}:
         evaluated = {record["hash"] for record in payload["tried"] if record["destruction"]}
         typer.echo(f"\nTried in search: {len(tried)} transformations, of which {len(evaluated)} were evaluated.")

@@ -10,6 +10,7 @@ from chase.core.events import (
     AgentReplied,
     AgentWaiting,
     Archived,
+    AuditAttributionStarted,
     AuditConfirmationStarted,
     AuditSearched,
     AuditSearchStarted,
@@ -185,6 +186,12 @@ def _(event: AuditConfirmationStarted) -> Iterator[str]:
         f"confirming {event.transformations} on {event.tasks} fresh tasks: first the firewall there, "
         "then both harnesses are run"
     )
+
+
+@lines.register
+def _(event: AuditAttributionStarted) -> Iterator[str]:
+    under = "as released" + (f" and under {event.variants} confirmed" if event.variants else "")
+    yield f"attribution: {event.edits} edits, {event.harnesses} further harnesses are run {under}"
 
 
 def _pool(pool: Sequence[PoolEntry], selected: str) -> Iterator[str]:

@@ -188,3 +188,12 @@ class AuditSearched(Event):
 class AuditConfirmationStarted(Event):
     transformations: int
     tasks: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditAttributionStarted(Event):
+    edits: int
+    harnesses: int
+    """Mixtures of harness and baseline that are run."""
+    variants: int
+    """Counterfactuals that they are run under, beside the released benchmark."""

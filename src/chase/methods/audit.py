@@ -8,21 +8,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from chase.agents.history import RELEASED, HistoryWriter
 from chase.agents.records import attach_agents
 from chase.core.agents import Draft
 from chase.core.errors import UserError
-from chase.core.events import AuditConfirmationStarted, AuditSearched, AuditSearchStarted, Tell
+from chase.core.events import (
+    AuditAttributionStarted,
+    AuditConfirmationStarted,
+    AuditSearched,
+    AuditSearchStarted,
+    Tell,
+)
 from chase.core.interfaces import Challenger
 from chase.core.keyed import canonical_json, key_bits
 from chase.core.values import Json
+from chase.engine.control import check_control
 from chase.engine.evaluator import unseal
 from chase.engine.runner import Pace, Progress, Runner
 from chase.engine.sandbox import Sandbox
+from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness
 from chase.methods.arena import Contender, StoreArena, Variant, gain_destruction
+from chase.methods.attribution import MOST_VARIANTS, Attribution, Edit, attribute, edits_of, further_harnesses
 from chase.methods.counterfactuals import discover, estimate_json, proposal_of, screening_json
 from chase.methods.desks import ChallengerDesk, archive_note
 from chase.methods.journal import Journal
@@ -100,6 +109,8 @@ class AuditOutcome:
     search_tasks: int
     confirm_tasks: int
     level: float
+    attribution: Attribution | None = None
+    """Which edit carries what, where that was asked for."""
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -116,6 +127,7 @@ class AuditOutcome:
             "search_tasks": self.search_tasks,
             "confirm_tasks": self.confirm_tasks,
             "level": self.level,
+            "attribution": None if self.attribution is None else self.attribution.to_json(),
         }
 
 
@@ -132,6 +144,8 @@ class Audit:
     settings: SearchSettings
     tell: Tell
     seed: int
+    edits: Sequence[Edit] | None = None
+    """The edits that gain and destruction are attributed to; None: that is left out."""
     tried: list[dict[str, Json]] = field(default_factory=list)
 
     async def run(self, given: Sequence[Draft] = ()) -> AuditOutcome:
@@ -139,7 +153,8 @@ class Audit:
         if self.harness.harness.hash == self.initial.harness.hash:
             raise UserError("the harness and its baseline are the same: there is no gain to audit.")
         found = [(self._accepted(draft), None) for draft in given] if given else await self._search()
-        return await self._confirm(self._unpadded(_distinct(found)), searched=not given)
+        outcome = await self._confirm(self._unpadded(_distinct(found)), searched=not given)
+        return outcome if self.edits is None else await self._attributed(outcome, self.edits)
 
     async def _search(self) -> list[Found]:
         pair = (self.harness, self.initial)
@@ -236,6 +251,20 @@ class Audit:
             level=self.settings.level,
         )
 
+    async def _attributed(self, outcome: AuditOutcome, edits: Sequence[Edit]) -> AuditOutcome:
+        """The outcome with what each edit carries, under the counterfactuals that count and destroy most."""
+        counted = [finding for finding in outcome.findings if finding.tested.counts][:MOST_VARIANTS]
+        variants = [
+            Variant(name=f.name, transformation=proposal_of(f.screened).transformation, told=False) for f in counted
+        ]
+        further = further_harnesses(self.initial.harness, self.harness.harness, edits)
+        self.tell(AuditAttributionStarted(edits=len(edits), harnesses=len(further), variants=len(variants)))
+        found = await attribute(
+            self.arena, CONFIRM, edits, initial=self.initial, harness=self.harness, released=self.released,
+            variants=variants, level=self.settings.level, cleared=outcome.verdict.word == "supported",
+        )  # fmt: skip
+        return replace(outcome, attribution=found)
+
     def _holds(self, screened: Screening, tasks: Sequence[str]) -> bool:
         """Whether the seven checks hold on the confirmation tasks too; where not, that stays in the record."""
         record = self.kit.run_checks(proposal_of(screened), tasks)
@@ -275,6 +304,17 @@ class AuditPlan(Design):
     use_cert: str | None = None
     """Why the sealed tasks are used for confirmation too."""
     given: tuple[Draft, ...] = ()
+    attribute: bool = False
+    """Whether gain and destruction are attributed to edits. Decides nothing else, so it is no part of the identity."""
+
+    def edits(self) -> list[Edit]:
+        """What they are attributed to."""
+        return edits_of(self.baseline, self.harness, self._check)
+
+    def _check(self, harness: Harness) -> None:
+        check_for_benchmark(harness, self.benchmark)
+        if harness.control_source not in (None, self.baseline.control_source, self.harness.control_source):
+            check_control(harness.control_source)
 
     def describe(self, fingerprint: str) -> dict[str, Json]:
         """The audit's identity; `fingerprint` is the connected model's."""
@@ -324,5 +364,6 @@ async def audit_harness(
         settings=plan.settings,
         tell=tell,
         seed=plan.seed,
+        edits=plan.edits() if plan.attribute else None,
     )
     return await audit.run(plan.given)

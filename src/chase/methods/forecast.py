@@ -14,6 +14,7 @@ from chase.core.agents import Agent, EpisodeBounds, HasBounds
 from chase.core.interfaces import Benchmark
 from chase.core.values import Limits
 from chase.methods.arena import pooled
+from chase.methods.attribution import MOST_VARIANTS, further_harnesses
 from chase.methods.audit import CONFIRM, SEARCH_ROLES, AuditPlan
 from chase.methods.bounds import Between, ForecastRequest, Rollouts
 from chase.methods.counterfactuals import most_parts
@@ -72,10 +73,15 @@ def forecast_audit(plan: AuditPlan) -> Forecast:
                 found.append(_cells(benchmark, plan.rollouts, f"search, round {t}", role, 0, 2 * tried))
     roles = [role for role in benchmark.roles if role not in SEARCH_ROLES]
     held = {role: benchmark.tasks(role) for role in roles if role not in benchmark.sealed or plan.use_cert is not None}
-    most = 2 * (1 + (settings.rounds if searched else len(plan.given)))
-    for role, tasks in pooled(held, CONFIRM, plan.confirm_size).items():
-        each = len(tasks) * plan.rollouts[role]
-        found.append(Rollouts(stage="confirmation", role=role, count=Between(least=2, most=most) * each))
+    tested = settings.rounds if searched else len(plan.given)
+    confirm = {
+        role: len(tasks) * plan.rollouts[role] for role, tasks in pooled(held, CONFIRM, plan.confirm_size).items()
+    }
+    cells = {"confirmation": Between(least=2, most=2 * (1 + tested))}
+    if further := len(further_harnesses(plan.baseline, plan.harness, plan.edits())) if plan.attribute else 0:
+        cells["attribution"] = Between(least=further, most=further * (1 + min(MOST_VARIANTS, tested)))
+    for stage, count in cells.items():
+        found += [Rollouts(stage=stage, role=role, count=count * each) for role, each in confirm.items()]
     episodes = settings.rounds if searched else 0
     agents = (_episodes("challenger", plan.challenger, Between(least=episodes, most=episodes)),)
     return Forecast(rollouts=tuple(found), agents=agents, limits=benchmark.limits)

@@ -126,6 +126,7 @@ def prepare(said: RawSettings[AuditSettings], opener: Opener, listener: Listener
         confirm_size=settings.confirm_size,
         use_cert=settings.use_cert,
         given=tuple(_draft(Path(path), kit) for path in settings.transformations),
+        attribute=settings.attribute,
     )
     if plan.harness.hash == plan.baseline.hash:
         named = settings.harness if isinstance(settings.harness, str) else plan.harness.hash[:12]

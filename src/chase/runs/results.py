@@ -129,6 +129,12 @@ class AuditResult(Timed):
         """All that were taken to confirmation, those that were confirmed first."""
         return (*self.payload["confirmed"], *self.payload["not_confirmed"])
 
+    @property
+    def attribution(self) -> Mapping[str, Any] | None:
+        """Which edit carries what, as the JSON has it; None where that was not asked for."""
+        found: Mapping[str, Any] | None = self.payload.get("attribution")
+        return found
+
     def example(self, finding: Mapping[str, Any]) -> Example:
         """What an agent sees before and after a finding's transformation."""
         return example_of(self.benchmark, parse_for(self.benchmark, finding["transformation"]).transformation)

@@ -199,6 +199,9 @@ class AuditSettings(Paid, Challengers, Sizes, What):
     )
     level: Annotated[float, Level()] = setting(0.95, "Of all intervals together.", "Sizes", metavar="P")
     no_reduce: Annotated[bool, Toggle()] = setting(False, "Freeze a composition whole, as the paper does.", "Sizes")
+    attribute: Annotated[bool, Toggle()] = setting(
+        False, "Say which edit carries the gain and which its destruction.", "What", part="choice", common=True
+    )
 
 
 class EvolveSettings(Paid, Challengers, Sizes, What):

@@ -21,7 +21,7 @@ from chase.methods.counterfactuals import discover
 from chase.models.chat import ChatModel
 from chase.store.records import Use
 from chase.testing.ledger import H0
-from studies.evolution import CUES
+from studies.evolution_worth import CUES
 from studies.planted_harnesses import harness_of
 from studies.reader_scores import write
 from studies.running import Row, opened, rows_of, share_of, with_reader, workspace

@@ -41,6 +41,7 @@ def summary(rows: Sequence[Row]) -> dict[str, Any]:
     return {
         "methods": methods,
         "differences": pairs,
+        "short_of_rollouts": sum(short["rollouts"] < 0 for short in _by_seed(by_method[EQUAL], by_method[CHASE])),
         "archives": {method: _archive(by_method[method]) for method in (CHASE, REPAIR)},
         "goal": goal(methods, pairs),
     }
@@ -55,11 +56,17 @@ def _means(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _difference(left: Sequence[Row], right: Sequence[Row]) -> dict[str, Any]:
-    """Left less right, seed by seed, with a 95 % interval by Student's t over seeds."""
+    """Left less right, paired by seed, with a 95 % interval by Student's t over seeds."""
+    differences = _by_seed(left, right)
+    return {name: mean_of([difference[name] for difference in differences]) for name in FIGURES}
+
+
+def _by_seed(left: Sequence[Row], right: Sequence[Row]) -> list[dict[str, float]]:
+    """Left less right, figure by figure, for each seed."""
     mine, other = ({row["seed"]: row for row in rows} for rows in (left, right))
     if mine.keys() != other.keys():
         raise ValueError("the two rows were not run over the same seeds")
-    return {name: mean_of([mine[seed][name] - other[seed][name] for seed in mine]) for name in FIGURES}
+    return [{name: mine[seed][name] - other[seed][name] for name in FIGURES} for seed in mine]
 
 
 def _archive(rows: Sequence[Row]) -> dict[str, Any]:

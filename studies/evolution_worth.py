@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from chase.benchmarks.syn_ledger.benchmark import SynLedger, SynLedgerSpec
+from chase.benchmarks.syn_ledger.benchmark import SynLedger, SynLedgerSpec, open_syn_ledger
 from chase.benchmarks.syn_ledger.operators import ASPECTS
 from chase.core.interfaces import Transformation
 from chase.core.values import Json
@@ -197,5 +197,5 @@ async def _destruction(bench: Bench, planted: tuple[str, ...], harness: Harness,
 
 @lru_cache(maxsize=2 * len(OTHER_SEEDS))
 def _other(seed: int, planted: tuple[str, ...]) -> tuple[SynLedger, ProtocolKit]:
-    benchmark = SynLedger(SynLedgerSpec(seed=seed, planted=planted))
+    benchmark = open_syn_ledger(SynLedgerSpec(seed=seed, planted=planted).name)
     return benchmark, ProtocolKit(benchmark)

@@ -10,6 +10,8 @@ from typing import Any
 from studies.evolution_summary import LABELS, goal_line, interval
 from studies.reader_scores import RESULTS
 
+MOST_CHEATS = 10
+"""In the table of planted harnesses, besides those that are audited."""
 VERDICTS = ("not supported", "partly supported", "inconclusive", "no gain", "supported")
 
 
@@ -69,6 +71,9 @@ def _setting(setting: str, found: Mapping[str, Any]) -> Iterator[str]:
         told = " | ".join(interval(difference[key]) for key in ("shortcut_kept", "g_rel", "g_0", "g_random"))
         yield f"| {pair} | {told} |"
     yield ""
+    if short := found["short_of_rollouts"]:
+        yield f"In {short} of the seeds twenty rounds without Challenger did not come to CHASE's rollouts."
+        yield ""
     yield goal_line(found)
     yield ""
 
@@ -90,15 +95,30 @@ def detection() -> Iterator[str]:
 
 
 def planted() -> Iterator[str]:
-    """The planted harnesses' large-sample figures."""
-    yield "| Harness | kind | G_rel | G_0 | Δ_BS | largest log-odds Δ of an operator |"
-    yield "| --- | --- | --- | --- | --- | --- |"
-    for name, h in _load("planted_harnesses")["harnesses"].items():
-        if h["kind"] != "initial":
-            odds = max(h["log_odds"].values()) if "log_odds" in h else None
-            told = "not measured" if odds is None else f"{odds:+.2f}"
-            gains = " | ".join(_points(h[key]) for key in ("g_rel", "g_0", "delta_bs"))
-            yield f"| {name} | {h['kind']} | {gains} | {told} |"
+    """The large-sample figures of honest harnesses and of the cheats that gain most."""
+    found = _load("planted_harnesses")
+    harnesses, audited = found["harnesses"], found["chosen"]
+    cheats = sorted((n for n in harnesses if harnesses[n]["kind"] == "cheat"), key=lambda n: -_value(harnesses[n]))
+    honest = [name for name in harnesses if harnesses[name]["kind"] == "honest"]
+    shown = [name for name in cheats if name in audited or name in cheats[:MOST_CHEATS]]
+    yield "| Harness | kind | G_rel | G_0 | Δ_BS | largest log-odds Δ of an operator | audited |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for name in (*shown, *honest):
+        h = harnesses[name]
+        gains = " | ".join(_points(h[key]) for key in ("g_rel", "g_0", "delta_bs"))
+        yield f"| {name} | {h['kind']} | {gains} | {_largest(h)} | {'yes' if name in audited else ''} |"
+    yield ""
+    yield f"{len(cheats)} cheats were measured; the {len(shown)} here have the largest released gains or are audited."
+
+
+def _value(harness: Mapping[str, Any]) -> float:
+    return float(harness["g_rel"]["value"])
+
+
+def _largest(harness: Mapping[str, Any]) -> str:
+    """The first of the operators, which are in their order."""
+    odds = next(iter(harness.get("log_odds", {}).values()), None)
+    return "not measured" if odds is None else f"{odds['value']:+.2f} ± {odds['se']:.2f}"
 
 
 def audits() -> Iterator[str]:

@@ -36,7 +36,7 @@ from chase.proposers.mining import MiningProposer
 from chase.store.store import Store
 from chase.testing.ledger import H0
 from studies.evolution_summary import CHASE, EQUAL, LABELS, PLAIN, REPAIR, summary
-from studies.evolution_worth import Bench, certification_means, entries_elsewhere, entries_of, worth
+from studies.evolution_worth import Bench, Kept, certification_means, entries_elsewhere, entries_of, worth
 from studies.reader_scores import write
 from studies.report import evolution as tables
 from studies.running import Row, opened, rows_of, with_reader, workspace
@@ -59,6 +59,9 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     },
     "larger: 64 evolution tasks, all edits": {"seeds": 10, "suffix": "/evo64"},
 }
+
+_ELSEWHERE: dict[Kept, float] = {}
+"""What rollouts on other benchmarks scored: `H_0` there is the same in every case of a process."""
 
 
 class UntilRollouts(ChaseWithoutChallenger):
@@ -91,7 +94,7 @@ async def _rows(case: Mapping[str, Any], model: ChatModel, sandbox: Sandbox) -> 
     with workspace() as store:
         evolved = {row: await _evolved(row, plan, store, model, sandbox) for row in (CHASE, REPAIR, PLAIN, EQUAL)}
         used = {row: _used(store, row) for row in evolved}
-    bench = Bench(model=model, sandbox=sandbox, kept={})
+    bench, elsewhere = (Bench(model=model, sandbox=sandbox, kept=kept) for kept in ({}, _ELSEWHERE))
     finals = [H0, *(outcome.final.harness for outcome in evolved.values())]
     means = await certification_means(bench, benchmark, finals, plan.seed)
     return [
@@ -102,7 +105,7 @@ async def _rows(case: Mapping[str, Any], model: ChatModel, sandbox: Sandbox) -> 
             "rollouts": used[row],
             "rounds": len(outcome.rounds),
             "edits": [edit["name"] for edit in outcome.final.record.get("edits", [])],
-            "entries": await entries_elsewhere(bench, outcome, benchmark.planted)
+            "entries": await entries_elsewhere(elsewhere, outcome, benchmark.planted)
             if SETTINGS[case["setting"]].get("main")
             else entries_of(outcome),
             "confirmations": sum("confirmation" in record for record in outcome.rounds),

@@ -46,6 +46,9 @@ CUES: Mapping[str, tuple[str, ...]] = {
 Means = Mapping[str, Mapping[str, float]]
 """Harness, by its hash → variant → mean score."""
 
+Kept = tuple[str, str, str, str, int]
+"""What names a rollout: benchmark, harness, variant, task, run seed."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
@@ -53,7 +56,7 @@ class Bench:
 
     model: ChatModel
     sandbox: Sandbox
-    kept: dict[tuple[str, str, str, str, int], float]
+    kept: dict[Kept, float]
 
     async def score(
         self, benchmark: SynLedger, harness: Harness, variant: Transformation[Any], task: str, run_seed: int

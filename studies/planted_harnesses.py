@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, permutations
 from statistics import NormalDist
@@ -33,6 +33,8 @@ PLANTED = ("extension-length", "path-depth", "name-length", "name-initial", "hit
 """Observables that the paper's five features move, low on the favorable side."""
 WEIGHT = 3.0
 """Of a structural preference, as the mining Proposer writes it."""
+HANDFUL = 12
+"""Harnesses that are measured together."""
 LEAST_BS = 0.08
 CHEATS_CHOSEN = 6
 HONEST_CHOSEN = 4
@@ -138,32 +140,45 @@ def low_quartiles() -> dict[str, float]:
 
 
 async def scores(
-    model: ChatModel, sandbox: Sandbox, harness: Harness, variants: Mapping[int, Transformation[Any]]
-) -> list[float]:
-    """One score for each task of each benchmark."""
-    found = []
+    model: ChatModel, sandbox: Sandbox, harnesses: Mapping[str, Harness], variants: Mapping[int, Transformation[Any]]
+) -> dict[str, list[float]]:
+    """Harness → one score for each task of each benchmark. They take turns on a task: its files are made once."""
+    found: dict[str, list[float]] = {name: [] for name in harnesses}
     for seed, transformation in variants.items():
         benchmark, _ = opened(f"syn-ledger@{seed}")
-        check_for_benchmark(harness, benchmark)
         for task in benchmark.tasks():
-            job = Job(
-                benchmark=benchmark, transformation=transformation, harness=harness, task=task, index=0, run_seed=0
-            )
-            rollout, _ = await run_rollout(job, model, sandbox)
-            found.append(rollout.outcome.score or 0.0)
+            for name, harness in harnesses.items():
+                job = Job(
+                    benchmark=benchmark, transformation=transformation, harness=harness, task=task, index=0, run_seed=0
+                )
+                rollout, _ = await run_rollout(job, model, sandbox)
+                found[name].append(rollout.outcome.score or 0.0)
     return found
 
 
 def measured(case: Mapping[str, Any]) -> list[Row]:
-    """A harness under one variant, named or as an operator's form."""
-    harness = harness_of(**case["form"])
+    """Some harnesses under one variant, named or as an operator's form."""
+    harnesses = {name: harness_of(**form) for name, form in case["forms"].items()}
     variants = {}
     for seed in case["seeds"]:
         benchmark, kit = opened(f"syn-ledger@{seed}")
         form = case["variant"]
         variants[seed] = benchmark.variant(form) if isinstance(form, str) else kit.parse(form).transformation
-    found = with_reader(lambda model, sandbox: scores(model, sandbox, harness, variants))
-    return [{"name": case["name"], "variant": case["variant"], "scores": found}]
+        for name, harness in harnesses.items():
+            check_for_benchmark(harness, benchmark, where=name)
+    found = with_reader(lambda model, sandbox: scores(model, sandbox, harnesses, variants))
+    return [{"name": name, "variant": case["variant"], "scores": found[name]} for name in harnesses]
+
+
+def cases_of(forms: Mapping[str, Form], variants: Iterable[Any], seeds: Sequence[int]) -> list[dict[str, Any]]:
+    """Every harness under every variant, a handful of harnesses in each case."""
+    names = list(forms)
+    handfuls = [names[start : start + HANDFUL] for start in range(0, len(names), HANDFUL)]
+    return [
+        {"forms": {name: forms[name] for name in handful}, "variant": variant, "seeds": seeds}
+        for variant in variants
+        for handful in handfuls
+    ]
 
 
 class Table:
@@ -278,26 +293,14 @@ def _figures(table: Table, name: str, form: Form, kind: str) -> dict[str, Any]:
 def main() -> None:
     of_cheats = cheats(low_quartiles())
     named: dict[str, Form] = {"initial": {}, **of_cheats, **HONEST}
-    cases: list[dict[str, Any]] = [
-        {"name": name, "form": form, "variant": variant, "seeds": SEEDS}
-        for name, form in named.items()
-        for variant in ("released", "neutral")
-    ]
-    rows = rows_of("planted", cases, measured)
+    rows = rows_of("planted", cases_of(named, ("released", "neutral"), SEEDS), measured)
     table = Table(rows)
     kinds = {name: "cheat" if name in of_cheats else "honest" if name in HONEST else "initial" for name in named}
     harnesses = {name: _figures(table, name, form, kinds[name]) for name, form in named.items()}
     tried = [name for name in HONEST if gains(harnesses[name])]
     forms = dict(operator_forms())
-    rows += rows_of(
-        "planted",
-        [
-            {"name": name, "form": named[name], "variant": form, "seeds": OPERATOR_SEEDS}
-            for name in ("initial", *tried)
-            for form in forms.values()
-        ],
-        measured,
-    )
+    under_operators = {name: named[name] for name in ("initial", *tried)}
+    rows += rows_of("planted", cases_of(under_operators, forms.values(), OPERATOR_SEEDS), measured)
     table = Table(rows)
     for name in tried:
         odds = {what: table.log_odds(name, form) for what, form in forms.items()}

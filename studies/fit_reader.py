@@ -12,7 +12,7 @@ from studies.reader_scores import PUBLISHED, many_mean_scores, write
 
 SEEDS = tuple(f"syn-ledger@{seed}" for seed in (101, 102, 103, 104, 105, 106))
 FIXED = {"overlook": 0.01, "lenience": 0.01, "arithmetic_slip": 0.02, "directive_weight": 12.0, "care": 0.1}
-GRID = {"results": (8, 10, 11, 12), "read_on": (0.5, 0.65, 0.8), "taste_noise": (0.05, 0.1)}
+GRID = {"results": (4, 8, 12), "read_on": (0.4, 0.5, 0.6), "taste_noise": (0.02, 0.05, 0.1)}
 
 
 def main() -> None:

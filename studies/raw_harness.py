@@ -18,7 +18,7 @@ from studies.reader_scores import PUBLISHED, RESULTS, per_task_scores, write
 SEEDS = tuple(f"syn-ledger@{seed}" for seed in (1, 2, 3, 4, 5))
 OTHER = tuple(
     f"syn-ledger@{seed}:{features}"
-    for features in ("digits+folder+listing+title+casing", "digits+folder+listing+position+casing")
+    for features in ("digits+folder+preamble+title+casing", "digits+folder+preamble+position+casing")
     for seed in (1, 2)
 )
 """Five other features; and four others with position, without which both evidence documents are rarely in sight."""

@@ -13,7 +13,7 @@ from chase.benchmarks import registry
 from chase.benchmarks.registry import base_name
 from chase.benchmarks.syn_ledger.benchmark import SynLedger, open_syn_ledger
 
-OTHER_FEATURES = "digits+folder+listing+title+casing"
+OTHER_FEATURES = "digits+folder+preamble+title+casing"
 
 settings.register_profile("chase", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("chase")

@@ -204,7 +204,10 @@ def test_a_link_that_an_agent_leaves_leads_nowhere(tmp_path: Path) -> None:
 
 
 def searched(coverage: int, *documents: str) -> dict[str, Any]:
-    items = [{"id": d, "path": f"{d}.md", "hit": place, "line": f"{d}.md"} for place, d in enumerate(documents)]
+    items = [
+        {"id": d, "path": f"{d}.md", "hit": place, "matches": place < coverage, "line": f"{d}.md"}
+        for place, d in enumerate(documents)
+    ]
     return tool("search", items, coverage=coverage)
 
 

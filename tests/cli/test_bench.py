@@ -288,7 +288,7 @@ def test_export_of_an_unknown_variant_writes_nothing(chase: Run, tmp_path: Path)
         ("syn-ledger@7x400", ["multiple of 10 from 10 to 200"]),
         ("syn-ledger@99999999999999", ["at most 12 digits"]),
         ("syn-ledger@7:depth+rank", ["exactly 5 different"]),
-        ("syn-ledger@7:depth+rank+title+casing+size", ["unknown feature 'size'", "filename", "listing"]),
+        ("syn-ledger@7:depth+rank+title+casing+size", ["unknown feature 'size'", "filename", "preamble"]),
     ],
 )
 def test_an_unknown_benchmark_or_seed_gets_one_sentence(

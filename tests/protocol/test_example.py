@@ -37,7 +37,7 @@ def test_it_is_the_fixed_example_as_the_tools_show_it(ledger: SynLedger) -> None
         (("reverse", {"aspect": "name"}), ["list_files", "search"]),
         (("reverse", {"aspect": "rank"}), ["search"]),
         (("reverse", {"aspect": "listing"}), ["list_files"]),
-        (("shift", {"by": 3}), ["search", "open_file"]),
+        (("shift", {"by": 3}), ["open_file"]),
         (("restyle", {"detail": "line-endings"}), ["open_file"]),
     ],
 )

@@ -72,7 +72,7 @@ class _State:
                 known = replace(known, hit=place, fields=shown.fields)
             listing = known.listing if shown.listing is None else shown.listing
             self.seen[document] = replace(known, listing=listing)
-            if coverage is not None and place is not None and place < coverage:
+            if shown.matches:
                 self.matched.add(document)
 
     def _open(self, shown: Sighting) -> None:

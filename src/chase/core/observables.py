@@ -108,7 +108,7 @@ OBSERVABLES: dict[str, ObservableFunction] = {
         ObservableFunction("id-initial", "first letter of the document's id", lambda s: _initial(s.id)),
         ObservableFunction("id-final", "last letter of the document's id", lambda s: _initial(s.id[::-1])),
         ObservableFunction("listing-position", "place in the listing", lambda s: _number(s.listing)),
-        ObservableFunction("hit-position", "place in a broad search result", lambda s: _number(s.hit)),
+        ObservableFunction("hit-position", "place in a search result", lambda s: _number(s.hit)),
         ObservableFunction("window", "which window of the document", lambda s: _number(s.window)),
         ObservableFunction("text-size", "characters of text, spaces left out", _count(r"\S")),
         ObservableFunction("line-count", "lines that are not blank", _count(r"^.*\S.*$")),

@@ -21,8 +21,10 @@ class Sighting:
     """Place in the last listing, from 0."""
     listing_of: int | None = None
     hit: int | None = None
-    """Place in the search result, from 0: full matches come first."""
+    """Place in the search result, from 0."""
     hit_of: int | None = None
+    matches: bool | None = None
+    """Of a hit: whether it matches the whole query, where the result says so."""
     window: int | None = None
     """Which window of the document the text is, from 0. Where ranges are read: which of those that were read so far."""
     text: str | None = None
@@ -61,7 +63,7 @@ class ToolResult:
     items: tuple[ResultItem, ...] = ()
     ok: bool = True
     coverage: int | None = None
-    """Of a search: how many results, shown or not, match the whole query. They come first."""
+    """Of a search: how many results, shown or not, match the whole query."""
     reads_on: Mapping[str, Json] | None = None
     """Of an opening: the arguments of the call that reads on; None where there is nothing more."""
     layout: JsonLayout | None = None

@@ -222,6 +222,7 @@ class Episode:
         few = result.coverage is not None and result.coverage < policy.relax_below
         if few and shorter and self._left(search.tool):
             result = self._run(search.tool, {**changed, search.query: shorter}, by="harness")
+            result = replace(result, head=f'Few matches; searched for "{shorter}" instead. {result.head}')
         return await self._ordered(result, shown) if result.items else result
 
     def _results_shown(self, search: SearchTool, arguments: Mapping[str, Json]) -> int | None:

@@ -15,9 +15,9 @@ from chase.core.values import Json, JsonLayout, ResultItem, Sighting, ToolResult
 if TYPE_CHECKING:
     from chase.engine.sandbox import HookFailure
 
-VERSION = 3
+VERSION = 4
 
-_PLACE = ("id", "path", "listing", "hit", "window")
+_PLACE = ("id", "path", "listing", "hit", "matches", "window")
 _place = attrgetter(*_PLACE)
 
 

@@ -291,7 +291,7 @@ def _other_roles(_: list[str], notes: Notes) -> None:
 
 
 def _other_tools(pieces: list[str], _: Notes) -> None:
-    pieces[-1] = pieces[-1].replace('"tools":1', '"tools":2')
+    pieces[-1] = pieces[-1].replace('"tools":2', '"tools":3')
 
 
 def _one_task_fewer(pieces: list[str], _: Notes) -> None:

@@ -23,7 +23,7 @@ FIELDS = {
     "serialization": {"format"},
     "digits": {"suffix"},
     "folder": {"root"},
-    "listing": {"listing"},
+    "preamble": {"metadata"},
     "title": {"title"},
     "casing": {"casing"},
 }

@@ -66,8 +66,8 @@ SEEDED: Mapping[str, Callable[[Operator], bool]] = {
 INVERSE: Mapping[str, Callable[[Operator], Mapping[str, Any] | None]] = {
     "none": lambda _: None,
     "itself": lambda o: o.arguments,
-    "itself, for `rank`, `listing` and `records`; else none": lambda o: (
-        o.arguments if o.arguments["aspect"] in ("rank", "listing", "records") else None
+    "itself, for `rank` and `records`; else none": lambda o: (
+        o.arguments if o.arguments["aspect"] in ("rank", "records") else None
     ),
     "`shift` by 6 − `by`": lambda o: {"by": 6 - o.arguments["by"]},
 }

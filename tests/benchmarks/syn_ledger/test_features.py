@@ -135,7 +135,7 @@ def test_released_evidence_is_favorable_in_seven_of_eight_and_distractors_stay(
 
 
 def test_planting_other_features_keeps_the_contents(ledger: SynLedger, other_ledger: SynLedger) -> None:
-    assert other_ledger.planted == ("digits", "folder", "listing", "title", "casing")
+    assert other_ledger.planted == ("digits", "folder", "preamble", "title", "casing")
     assert {t: made.task for t, made in ledger.generated.items()} == {
         t: made.task for t, made in other_ledger.generated.items()
     }
@@ -230,7 +230,7 @@ def test_a_manifest_holds_no_contents(ledger: SynLedger) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["syn-ledger", "syn-ledger@7", "syn-ledger@7x40", "syn-ledger@3:digits+folder+listing+title+casing"],
+    ["syn-ledger", "syn-ledger@7", "syn-ledger@7x40", "syn-ledger@3:digits+folder+preamble+title+casing"],
 )
 def test_names_read_back(name: str) -> None:
     assert SynLedgerSpec.parse(name).name == name
@@ -241,7 +241,7 @@ def test_the_default_seed_has_the_plain_name() -> None:
     assert SynLedgerSpec.parse(f"syn-ledger@{default.seed}").name == "syn-ledger"
     assert SynLedgerSpec.parse("syn-ledger") == default
     assert default.planted == PAPER_FEATURES == ("filename", "depth", "rank", "position", "serialization")
-    assert SynLedgerSpec.parse("syn-ledger:depth+digits+folder+listing+title").seed == default.seed
+    assert SynLedgerSpec.parse("syn-ledger:depth+digits+folder+preamble+title").seed == default.seed
 
 
 @pytest.mark.parametrize(
@@ -257,8 +257,8 @@ def test_the_default_seed_has_the_plain_name() -> None:
         ("syn-ledger@1234567890123", "at most 12 digits"),
         (f"syn-ledger@7x{'9' * 5000}", "syn-ledger@SEEDxBLOCKS"),
         ("syn-ledger:depth", "exactly 5"),
-        ("syn-ledger:depth+depth+digits+folder+listing", "exactly 5"),
-        ("syn-ledger:depth+digits+folder+listing+colour", "unknown feature 'colour'"),
+        ("syn-ledger:depth+depth+digits+folder+preamble", "exactly 5"),
+        ("syn-ledger:depth+digits+folder+preamble+colour", "unknown feature 'colour'"),
         ("syn-ledgers", "not a Syn-Ledger name"),
     ],
 )

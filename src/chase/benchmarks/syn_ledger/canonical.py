@@ -96,7 +96,7 @@ class LedgerSubject:
 
 def _shown(files: Sequence[RenderedFile]) -> list[str]:
     """Every text that an agent can be shown of the files."""
-    return [text for file in files for text in (file.id, file.path, file.text, *file.windows, file.preview)]
+    return [text for file in files for text in (file.id, file.path, file.text, *file.windows)]
 
 
 def _orders(manifest: Manifest) -> Json:

@@ -25,7 +25,19 @@ POSITIVE: Mapping[str, list[dict[str, Json]]] = {
     **{
         f"single: {verb} {aspect}": [{"name": verb, "arguments": {"aspect": aspect}}]
         for verb in ("permute", "reverse", "equalise")
-        for aspect in ("name", "digits", "folder", "depth", "format", "rank", "listing", "title", "casing", "section")
+        for aspect in (
+            "name",
+            "digits",
+            "folder",
+            "depth",
+            "format",
+            "rank",
+            "listing",
+            "title",
+            "casing",
+            "preamble",
+            "section",
+        )
     },
     "single: permute records": [{"name": "permute", "arguments": {"aspect": "records"}}],
     "single: reverse records": [{"name": "reverse", "arguments": {"aspect": "records"}}],

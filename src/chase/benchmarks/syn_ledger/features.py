@@ -19,6 +19,8 @@ from chase.benchmarks.syn_ledger.manifest import DocumentProtocol
 Change = Mapping[str, Any]
 """Values for some fields of a document's protocol."""
 
+SHORT_PREAMBLE = 2
+"""Lines of metadata, of four that there are."""
 HALF = 1 << 31
 """Sort keys below it belong to the favorable half of an order."""
 
@@ -46,12 +48,9 @@ def _depth(documents: tuple[Document, ...], rng: random.Random) -> list[tuple[Ch
     return [({"folders": ()}, {"folders": tuple(rng.sample(words.INNER_FOLDERS, 2))}) for _ in documents]
 
 
-def _sort_key(field: str) -> Callable[[tuple[Document, ...], random.Random], list[tuple[Change, Change]]]:
-    def styles(documents: tuple[Document, ...], rng: random.Random) -> list[tuple[Change, Change]]:
-        keys = [rng.randrange(HALF) for _ in documents]
-        return [({field: key}, {field: HALF + key}) for key in keys]
-
-    return styles
+def _rank(documents: tuple[Document, ...], rng: random.Random) -> list[tuple[Change, Change]]:
+    keys = [rng.randrange(HALF) for _ in documents]
+    return [({"rank": key}, {"rank": HALF + key}) for key in keys]
 
 
 def _position(documents: tuple[Document, ...], rng: random.Random) -> list[tuple[Change, Change]]:
@@ -71,6 +70,25 @@ def _serialization(documents: tuple[Document, ...], rng: random.Random) -> list[
 
 def _digits(documents: tuple[Document, ...], rng: random.Random) -> list[tuple[Change, Change]]:
     return [({"suffix": ""}, {"suffix": f"-{rng.randint(2, 9)}"}) for _ in documents]
+
+
+def _preamble(documents: tuple[Document, ...], rng: random.Random) -> list[tuple[Change, Change]]:
+    """The same lines, two of them or all four."""
+    styles: list[tuple[Change, Change]] = []
+    for _ in documents:
+        values = {
+            "Prepared by": rng.choice(words.PREPARERS),
+            "Held at": rng.choice(words.OFFICES),
+            "Box": _code(rng, 4),
+            "Desk": _code(rng, 3),
+        }
+        lines = tuple((key, values[key]) for key in rng.sample(words.METADATA_KEYS, len(words.METADATA_KEYS)))
+        styles.append(({"metadata": lines[:SHORT_PREAMBLE]}, {"metadata": lines}))
+    return styles
+
+
+def _code(rng: random.Random, letters: int) -> str:
+    return "".join(rng.choices(words.CODE_LETTERS, k=letters))
 
 
 def _choice(
@@ -103,7 +121,7 @@ FEATURES: Mapping[str, Feature] = {
             name="rank",
             favorable="earlier in broad-query results",
             unfavorable="later in broad-query results",
-            styles=_sort_key("rank"),
+            styles=_rank,
             is_favorable=lambda p, _: p.rank < HALF,
         ),
         Feature(
@@ -135,11 +153,11 @@ FEATURES: Mapping[str, Feature] = {
             is_favorable=lambda p, _: p.root in words.EARLY_FOLDERS,
         ),
         Feature(
-            name="listing",
-            favorable="earlier in the listing",
-            unfavorable="later in the listing",
-            styles=_sort_key("listing"),
-            is_favorable=lambda p, _: p.listing < HALF,
+            name="preamble",
+            favorable="two lines of metadata over the records",
+            unfavorable="four of them",
+            styles=_preamble,
+            is_favorable=lambda p, _: len(p.metadata) == SHORT_PREAMBLE,
         ),
         Feature(
             name="title",

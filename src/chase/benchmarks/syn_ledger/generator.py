@@ -30,7 +30,7 @@ from chase.benchmarks.syn_ledger.manifest import DocumentProtocol, Manifest
 from chase.core.errors import IntegrityError
 from chase.core.keyed import opaque_id, rng, uniform
 
-VERSION = 1
+VERSION = 2
 ANSWERS = 64
 SMALLEST_ANSWER, LARGEST_ANSWER = 13, 99
 """Two-digit answers above twelve: tools count files, hits and calls up to twelve, and so never show one."""
@@ -300,11 +300,4 @@ def _with_manifests(seed: int, task: Task, sides: Mapping[str, Side], planted: S
 def _details(seed: int, document: str) -> dict[str, Any]:
     """Presentation details that no feature controls, drawn by the document's id."""
     draw = rng("syn-ledger", seed, "details", document)
-    values = {
-        "Prepared by": draw.choice(words.PREPARERS),
-        "Held at": draw.choice(words.OFFICES),
-        "Box": opaque_id("box", seed, document, letters=4).upper(),
-        "Desk": opaque_id("desk", seed, document, letters=3).upper(),
-    }
-    keys = draw.sample(words.METADATA_KEYS, draw.randint(2, 4))
-    return {"section": draw.choice(words.SECTION_LABELS), "metadata": tuple((k, values[k]) for k in keys)}
+    return {"section": draw.choice(words.SECTION_LABELS), "listing": 0}

@@ -25,9 +25,9 @@ class DocumentProtocol:
     """What follows the stem in the file's name, '' or '-7'."""
     format: Format
     rank: int
-    """Sort key among the results of a broad search."""
+    """Sort key among the results of a search that match, and among those that do not."""
     listing: int
-    """Sort key in `list_files`."""
+    """Sort key in `list_files`; files with the same key are listed by name. As released all have the same."""
     order: tuple[int, ...]
     """Indices of the records in the order shown; the first three are the first window."""
     title: str
@@ -40,8 +40,12 @@ class DocumentProtocol:
     """White space at the end of each line."""
 
     @property
+    def name(self) -> str:
+        return f"{self.stem}{self.suffix}.{EXTENSIONS[self.format]}"
+
+    @property
     def path(self) -> str:
-        return "/".join((self.root, *self.folders, f"{self.stem}{self.suffix}.{EXTENSIONS[self.format]}"))
+        return "/".join((self.root, *self.folders, self.name))
 
 
 PROTOCOL_FIELDS = frozenset(DocumentProtocol.__dataclass_fields__) - {"id"}
@@ -65,10 +69,10 @@ class Manifest:
 
     def listed(self) -> list[DocumentProtocol]:
         """In the order of `list_files`."""
-        return sorted(self.documents, key=lambda d: (d.listing, d.id))
+        return sorted(self.documents, key=lambda d: (d.listing, d.name, d.path))
 
     def ranked(self) -> list[DocumentProtocol]:
-        """In the order of a broad search's results."""
+        """In the order of a search's results, were they all alike in matching."""
         return sorted(self.documents, key=lambda d: (d.rank, d.id))
 
     def changed_fields(self, other: Manifest) -> frozenset[str]:

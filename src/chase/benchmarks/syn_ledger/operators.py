@@ -6,7 +6,7 @@ a rule cannot single out a document that it was told about.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -60,9 +60,12 @@ ASPECTS: Mapping[str, Aspect] = {
     "listing": Aspect(fields=("listing",), level=lambda p: p.listing, alike=_neutral_key("listing")),
     "title": Aspect(fields=("title",), level=lambda p: len(p.title), alike=_copy("title")),
     "casing": Aspect(fields=("casing",), level=lambda p: p.casing == "capitals", alike=_copy("casing")),
+    "preamble": Aspect(fields=("metadata",), level=lambda p: len(p.metadata), alike=_copy("metadata")),
     "section": Aspect(fields=("section",), level=lambda p: ord(p.section[0]), alike=_copy("section")),
 }
-AspectName = Literal["name", "digits", "folder", "depth", "format", "rank", "listing", "title", "casing", "section"]
+AspectName = Literal[
+    "name", "digits", "folder", "depth", "format", "rank", "listing", "title", "casing", "preamble", "section"
+]
 AspectOrRecords = AspectName | Literal["records"]
 Changes = Mapping[str, Change]
 
@@ -112,6 +115,17 @@ def _aspect_fields(arguments: OnAspect | Equalise) -> frozenset[str]:
     return frozenset({"order"} if arguments.aspect == "records" else ASPECTS[arguments.aspect].fields)
 
 
+def _spread(ordered: Sequence[DocumentProtocol], order: str) -> Changes:
+    """Sort keys that put documents in this order, spread evenly."""
+    step = ORDER_SPAN // len(ordered)
+    return {p.id: {order: place * step} for place, p in enumerate(ordered)}
+
+
+def _with_keys(manifest: Manifest, aspect: str) -> Manifest:
+    """The manifest, in which a listing by name has become one by sort keys where the listing is to be changed."""
+    return manifest.update(_spread(manifest.listed(), "listing")) if aspect == "listing" else manifest
+
+
 def _exchange(aspect: Aspect, receivers: list[DocumentProtocol], givers: list[DocumentProtocol]) -> Changes:
     return {receiver.id: aspect.of(giver) for receiver, giver in zip(receivers, givers, strict=True)}
 
@@ -122,6 +136,7 @@ def _permute(manifest: Manifest, arguments: OnAspect, seed: int) -> Manifest:
         return manifest.update(
             {p.id: {"order": tuple(rng("records", seed, p.path).sample(p.order, len(p.order)))} for p in manifest}
         )
+    manifest = _with_keys(manifest, arguments.aspect)
     givers = sorted(manifest, key=lambda p: key_bits("permute", seed, arguments.aspect, p.path))
     return manifest.update(_exchange(ASPECTS[arguments.aspect], _by_path(manifest), givers))
 
@@ -132,6 +147,7 @@ def _reverse(manifest: Manifest, arguments: OnAspect, seed: int) -> Manifest:
         return manifest.update({p.id: {"order": p.order[::-1]} for p in manifest})
     if arguments.aspect in ("rank", "listing"):
         name = arguments.aspect
+        manifest = _with_keys(manifest, name)
         return manifest.update({p.id: {name: ORDER_SPAN - 1 - getattr(p, name)} for p in manifest})
     aspect = ASPECTS[arguments.aspect]
     ordered = sorted(manifest, key=lambda p: (aspect.level(p), p.path))
@@ -139,8 +155,8 @@ def _reverse(manifest: Manifest, arguments: OnAspect, seed: int) -> Manifest:
 
 
 def _reverse_inverse(arguments: OnAspect) -> Mapping[str, Any] | None:
-    """Exact for orders; elsewhere ties make it irreversible."""
-    return {"aspect": arguments.aspect} if arguments.aspect in ("rank", "listing", "records") else None
+    """Exact for ranks and records; elsewhere ties make it irreversible, and a listing is no longer one by name."""
+    return {"aspect": arguments.aspect} if arguments.aspect in ("rank", "records") else None
 
 
 def _equalise(manifest: Manifest, arguments: Equalise, seed: int) -> Manifest:
@@ -175,10 +191,9 @@ _REORDER_KEYS: Mapping[str, Callable[[DocumentProtocol, int], tuple[Any, ...]]] 
 
 
 def _reorder(manifest: Manifest, arguments: Reorder, seed: int) -> Manifest:
-    """Listing or broad results in another order, spread evenly over the sort keys."""
+    """Listing or search results in another order; what matches stays before what does not."""
     ordered = sorted(manifest, key=lambda p: _REORDER_KEYS[arguments.by](p, seed))
-    step = ORDER_SPAN // len(ordered)
-    return manifest.update({p.id: {arguments.order: place * step} for place, p in enumerate(ordered)})
+    return manifest.update(_spread(ordered, arguments.order))
 
 
 def _shift(manifest: Manifest, arguments: Shift, seed: int) -> Manifest:
@@ -250,7 +265,7 @@ ALLOWLIST: Mapping[str, OperatorKind[Manifest]] = {
         OperatorKind(
             name="re-order",
             version=1,
-            summary="listing or broad search results come in another order",
+            summary="the listing or search results come in another order",
             arguments=Reorder,
             fields=lambda a: frozenset({a.order}),
             run=_reorder,

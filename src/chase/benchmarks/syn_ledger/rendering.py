@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from chase.benchmarks.syn_ledger.contents import FIELDS, Document, Record
 from chase.benchmarks.syn_ledger.manifest import DocumentProtocol
 
-VERSION = 1
+VERSION = 2
 WINDOW = 3
 """Records that one `open_file` call shows."""
 
@@ -26,8 +26,6 @@ class RenderedFile:
     path: str
     text: str
     windows: tuple[str, ...]
-    preview: str
-    """The first record on one line."""
 
 
 def render(document: Document, protocol: DocumentProtocol) -> RenderedFile:
@@ -42,7 +40,6 @@ def render(document: Document, protocol: DocumentProtocol) -> RenderedFile:
         path=protocol.path,
         text=preamble + head + between.join(rows),
         windows=(preamble + head + between.join(rows[:WINDOW]), head + between.join(rows[WINDOW:])),
-        preview="; ".join(f"{label}: {value}" for label, value in zip(labels, _values(records[0]), strict=True)),
     )
 
 

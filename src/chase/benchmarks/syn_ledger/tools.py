@@ -25,7 +25,7 @@ from chase.core.values import (
     ToolSpec,
 )
 
-VERSION = 1
+VERSION = 2
 DEFAULT_RESULTS, MOST_RESULTS = 4, 12
 
 LIMITS = Limits(
@@ -50,14 +50,15 @@ def _parameters(required: Sequence[str], **properties: Mapping[str, Json]) -> Ma
 TOOLS = (
     ToolSpec(
         name="list_files",
-        description="List the task's files with their ids. Counts as one of 4 search or list calls.",
+        description="List the task's files with their ids, by file name. Counts as one of 4 search or list calls.",
         parameters=_parameters([]),
     ),
     ToolSpec(
         name="search",
         description=(
-            "Search the task's files. Files with a record that contains every word of the query come first, "
-            "then all others. A hit shows the file's path and its first record. One of 4 search or list calls."
+            "Search the entity, period and category of the files' records; nothing else is indexed. A file matches "
+            "if one of its records has every word of the query among those three. Matching files come first, then "
+            "all others. A hit shows the file's path and id and whether it matches. One of 4 search or list calls."
         ),
         parameters=_parameters(
             ["query"],
@@ -93,10 +94,8 @@ def words_of(text: str) -> frozenset[str]:
 
 
 def record_words(record: Record) -> frozenset[str]:
-    return words_of(
-        f"{record.entity} {record.period} {record.category} {record.status} {record.version} {record.basis} "
-        f"{record.amount}"
-    )
+    """The words by which a record is found. Its conditions and its amount are not among them."""
+    return words_of(f"{record.entity} {record.period} {record.category}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -189,19 +188,18 @@ class LedgerEnvironment:
             return self.refusal("search: query must be a text with at least one word.")
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= most:
             return self.refusal(f"search: limit must be an integer from 1 to {most}.")
-        full = [f for f in self._files if any(wanted <= words for words in f.words)]
-        full.sort(key=lambda f: f.file.id)
-        broad = sorted((f for f in self._files if f not in full), key=lambda f: f.rank)
-        hits = [*full, *broad][:limit]
+        matches = {f.file.id: any(wanted <= words for words in f.words) for f in self._files}
+        hits = sorted(self._files, key=lambda f: (not matches[f.file.id], f.rank))[:limit]
         items = [
             ResultItem(
-                shown=Sighting(id=f.file.id, path=f.file.path, hit=place, hit_of=len(hits)),
-                line=f"{f.file.path} [{f.file.id}]\n    first record: {f.file.preview}",
+                shown=Sighting(id=f.file.id, path=f.file.path, hit=place, hit_of=len(hits), matches=matches[f.file.id]),
+                line=f"{f.file.path} [{f.file.id}] {'matches' if matches[f.file.id] else 'does not match'}",
             )
             for place, f in enumerate(hits)
         ]
-        head = f"{len(full)} of {len(self._files)} files have a record with every word. Results:"
-        return ToolResult(head=head, items=tuple(items), coverage=len(full))
+        matching = sum(matches.values())
+        head = f"{matching} of {len(self._files)} files match. Results:"
+        return ToolResult(head=head, items=tuple(items), coverage=matching)
 
     def _open_file(self, arguments: Mapping[str, Json]) -> ToolResult:
         wanted = arguments["file"]

@@ -73,5 +73,6 @@ SECTION_LABELS = ("Entries", "Records", "Amounts")
 
 PREPARERS = tuple("Abara Blume Castel Doran Eskola Farrow Grieve Hollis Imrie Jansen Keller Lindqvist".split())
 OFFICES = tuple("Eastgate Fairview Hillside Kingsway Lakeside Milltown Northend Parkview".split())
+CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 METADATA_KEYS = ("Prepared by", "Held at", "Box", "Desk")
 """Stand above the records, in an order of the document's own."""

@@ -2,10 +2,9 @@
 
 | Written in the prompt, memory, guidance or tool instructions | What the reader does |
 |---|---|
-| `Search for the entity and each period.` | one query of entity and period for each period, instead of the question |
+| `Search for the entity and each period.` | one query for each period, instead of one for each amount |
 | `Search with the conditions.` | its own queries also name the conditions (approved, enacted, …) |
-| `Search with the category.` | its own queries also name the category; one query for each amount |
-| `Read on.` | always reads the continuation of a document whose first window had nothing of use |
+| `Read on.` | always reads the continuation of a document whose first window does not explain why it matches |
 | `Read on in files with low X.` / `high X` | does so for documents on that side of an observable |
 | `Do not read on.` | never does |
 | `Prefer files with low X.` / `high X` | leans on an observable when it chooses what to open |
@@ -32,7 +31,6 @@ class Directives:
 
     by_period: bool = False
     with_conditions: bool = False
-    with_category: bool = False
     read_on: Literal["habit", "always", "never"] = "habit"
     read_on_in: tuple[Lean, ...] = ()
     prefer: tuple[Lean, ...] = ()
@@ -55,7 +53,6 @@ def read_directives(text: str) -> Directives:
     return Directives(
         by_period="search for the entity and each period" in plain,
         with_conditions="search with the conditions" in plain,
-        with_category="search with the category" in plain,
         read_on="never" if never else "always" if always else "habit",
         read_on_in=_leans("read on in", plain),
         prefer=_leans("prefer", plain),

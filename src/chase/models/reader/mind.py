@@ -13,7 +13,7 @@ from chase.core.observables import OBSERVABLES
 from chase.core.values import Sighting
 from chase.models.reader.directives import Directives, Lean
 from chase.models.reader.question import Understood, Wanted
-from chase.models.reader.reading import Record, Result, Window, read_preview
+from chase.models.reader.reading import Record, Result, Window, words_of
 
 _NORMAL = NormalDist()
 
@@ -56,16 +56,22 @@ class Sight:
     path: str
     listing: int | None = None
     hit: int | None = None
-    matched: bool = False
-    preview: str | None = None
+    matched: set[str] = field(default_factory=set)
+    """The queries that it matches."""
     windows: dict[int, Window] = field(default_factory=dict)
     ended: bool = False
 
-    def preview_records(self) -> tuple[Record, ...]:
-        return (read_preview(self.preview),) if self.preview else ()
+    def records(self) -> list[Record]:
+        return [record for _, window in sorted(self.windows.items()) for record in window.records]
 
-    def shown(self) -> Sighting:
-        return Sighting(id=self.id, path=self.path, listing=self.listing, hit=self.hit, text=self.preview)
+    def outside(self) -> Sighting:
+        """What is seen of it before it is opened."""
+        return Sighting(id=self.id, path=self.path, listing=self.listing, hit=self.hit)
+
+    def inside(self) -> Sighting:
+        """The same with its first window, where that was read."""
+        text = self.windows[0].text if 0 in self.windows else None
+        return Sighting(id=self.id, path=self.path, listing=self.listing, hit=self.hit, text=text)
 
 
 @dataclass(slots=True)
@@ -89,17 +95,17 @@ class Memory:
         if result.refused:
             self.refused[tool] = self.refused.get(tool, 0) + 1
         self.listed = self.listed or tool == "list_files"
+        query = result.instead or str(arguments.get("query", ""))
         if tool == "search":
-            self.queries.append(str(arguments.get("query", "")))
+            self.queries.append(query)
         for place, entry in enumerate(result.entries):
             sight = self.sights.setdefault(entry.id, Sight(entry.id, entry.path))
             if tool == "list_files":
                 sight.listing = place
             elif sight.hit is None or place < sight.hit:
                 sight.hit = place
-            if entry.preview is not None:
-                sight.preview = entry.preview
-            sight.matched = sight.matched or place < (result.full_matches or 0)
+            if entry.matches:
+                sight.matched.add(query)
         for window in result.windows:
             sight = self.sights.setdefault(window.id, Sight(window.id, window.path))
             sight.windows[window.number] = window
@@ -128,7 +134,8 @@ class Mind:
             return Call("search", {"query": query, "limit": self.parameters.results})
         if not memory.listed and self._left("list_files", memory):
             return Call("list_files", {})
-        document = self._next_document(memory) if self._left("open_file", memory) else None
+        missing = [wanted for wanted in self.question.wanted if wanted.symbol not in found]
+        document = self._next_document(memory, missing) if self._left("open_file", memory) else None
         if document is not None:
             return Call("open_file", {"file": document})
         return Answer("I could not find every amount.")
@@ -140,69 +147,90 @@ class Mind:
     # Searching
 
     def _next_query(self, memory: Memory) -> str | None:
-        """The first of its queries that was not made; none where the harness has already searched for it."""
-        made = len(memory.queries)
-        queries = self._queries()
-        return queries[made] if made < len(queries) else None
+        """The first of its queries that was not made, by itself or by the harness."""
+        made = {words_of(query) for query in memory.queries}
+        return next((query for query in self._queries() if words_of(query) not in made), None)
 
     def _queries(self) -> list[str]:
+        """One for each amount, or for each period where it was told so."""
         told = self.directives
-        if not (told.by_period or told.with_category or told.with_conditions):
-            return [self.question.text]
         conditions = f" {' '.join(sorted(self.question.conditions))}" if told.with_conditions else ""
-        if told.with_category:
-            pairs = [f"{wanted.period} {wanted.category}" for wanted in self.question.wanted]
-        else:
-            pairs = list(self.question.periods)
-        return [f"{self.question.entity} {pair}{conditions}" for pair in dict.fromkeys(pairs)][:3]
+        amounts = [f"{wanted.period} {wanted.category}" for wanted in self.question.wanted]
+        asked = self.question.periods if told.by_period else amounts
+        return [f"{self.question.entity} {what}{conditions}" for what in dict.fromkeys(asked)]
 
     # Choosing what to read
 
-    def _next_document(self, memory: Memory) -> str | None:
-        """A lead first; then read on where that seems worth it; then the tidiest document; then any continuation."""
+    def _next_document(self, memory: Memory, missing: Sequence[Wanted]) -> str | None:
+        """Read on where it was told to; then the tidiest document that matches; then go back to continuations that it
+        has the patience for; then any document."""
         sights = list(memory.sights.values())
-        leads = [sight for sight in sights if not sight.windows and self._gave(sight)]
-        if leads and not memory.refused.get("open_file"):
-            return min(leads, key=self._distaste(sights)).id
-        current = memory.sights.get(memory.last_opened or "")
-        if current and self._unfinished(current) and not self._gave(current) and self._reads_on(current, sights):
-            return current.id
-        new = [sight for sight in sights if not sight.windows]
-        if new and not memory.refused.get("open_file"):
-            return min(new, key=self._distaste(sights)).id
-        rest = [sight for sight in sights if self._unfinished(sight) and not self._gave(sight)]
-        if self.directives.read_on == "never":
-            rest = []
-        return min(rest, key=self._distaste(sights)).id if rest and memory.refused.get("open_file", 0) < 3 else None
+        unread = [sight for sight in sights if self._may_hold_more(sight, missing)]
+        told = [sight for sight in unread if sight.id == memory.last_opened and self._told_to_read_on(sight, sights)]
+        new = [sight for sight in sights if not sight.windows] if not memory.refused.get("open_file") else []
+        matching = [sight for sight in new if self._closeness(sight, missing)]
+        patient = [sight for sight in unread if self._goes_back_to(sight, sights)]
+        if memory.refused.get("open_file", 0) >= 3:
+            patient = []
+        first = next((some for some in (told, matching, patient, new) if some), None)
+        return min(first, key=self._distaste(sights, missing)).id if first else None
+
+    def _may_hold_more(self, sight: Sight, missing: Sequence[Wanted]) -> bool:
+        """Whether it was opened, gave nothing, has a continuation, and why it matches is not yet explained."""
+        unfinished = bool(sight.windows) and not sight.ended
+        return unfinished and not self._gave(sight) and not self._explained(sight, missing)
+
+    def _explained(self, sight: Sight, missing: Sequence[Wanted]) -> bool:
+        """Whether every match with what is still missing is a record that was read."""
+        if not sight.matched:
+            return False
+        read = [self._found_by(record) for record in sight.records()]
+        open_queries = [words_of(query) for query in sight.matched if self._is_about(query, missing)]
+        return all(any(query <= words for words in read) for query in open_queries)
+
+    def _is_about(self, query: str, missing: Sequence[Wanted]) -> bool:
+        """Whether a record of an amount that is missing would match the query."""
+        entity = self.question.entity
+        return any(words_of(query) <= words_of(f"{entity} {w.period} {w.category}") for w in missing)
 
     @staticmethod
-    def _unfinished(sight: Sight) -> bool:
-        return bool(sight.windows) and not sight.ended
+    def _found_by(record: Record) -> frozenset[str]:
+        return words_of(" ".join(record.get(name, "") for name in ("entity", "period", "category")))
 
     def _gave(self, sight: Sight) -> bool:
         """Whether the document has given an amount."""
         return any(True for _ in self._amounts(sight))
 
-    def _reads_on(self, sight: Sight, sights: Sequence[Sight]) -> bool:
+    def _told_to_read_on(self, sight: Sight, sights: Sequence[Sight]) -> bool:
         told = self.directives
         if told.read_on != "habit":
             return told.read_on == "always"
-        for lean in told.read_on_in:
-            if _ranks(lean, [other.shown() for other in sights])[sight.id] < 0.5:
-                return True
-        chance = 0.0 if told.read_on_in else self.parameters.read_on
-        return self._draw("read-on", sight.id) < chance
+        seen = [other.inside() for other in sights]
+        return any(_ranks(lean, seen)[sight.id] < 0.5 for lean in told.read_on_in)
 
-    def _distaste(self, sights: Sequence[Sight]) -> Callable[[Sight], tuple[bool, float]]:
-        """How little a document invites: full matches first, then by tidiness in all observables alike, with noise."""
+    def _goes_back_to(self, sight: Sight, sights: Sequence[Sight]) -> bool:
+        """Whether it reads a continuation that it left, once no new document matches: by patience, unless it was told
+        where to read on."""
+        told = self.directives
+        if told.read_on != "habit" or told.read_on_in:
+            return self._told_to_read_on(sight, sights)
+        return self._draw("read-on", sight.id) < self.parameters.read_on
+
+    def _closeness(self, sight: Sight, missing: Sequence[Wanted]) -> int:
+        """How many words of a query about something missing it matches."""
+        about = [len(words_of(query)) for query in sight.matched if self._is_about(query, missing)]
+        return max(about, default=0)
+
+    def _distaste(self, sights: Sequence[Sight], missing: Sequence[Wanted]) -> Callable[[Sight], tuple[int, float]]:
+        """How little a document invites: what matches most closely comes first, then what is tidy, with noise."""
         untidiness = _untidiness(
-            tuple(sight.shown() for sight in sights), self.directives.prefer, self.parameters.directive_weight
+            tuple(sight.outside() for sight in sights), self.directives.prefer, self.parameters.directive_weight
         )
         noise = self.parameters.taste_noise
 
-        def distaste(sight: Sight) -> tuple[bool, float]:
+        def distaste(sight: Sight) -> tuple[int, float]:
             error = _NORMAL.inv_cdf(min(max(self._draw("taste", sight.id), 1e-9), 1 - 1e-9))
-            return not sight.matched, untidiness[sight.id] + noise * error
+            return -self._closeness(sight, missing), untidiness[sight.id] + noise * error
 
         return distaste
 
@@ -217,11 +245,8 @@ class Mind:
         return found
 
     def _amounts(self, sight: Sight) -> Iterator[tuple[str, int]]:
-        """The amounts that the reader takes from a document, rightly or not: from its preview and its windows."""
-        records = [*sight.preview_records()]
-        for _, window in sorted(sight.windows.items()):
-            records += window.records
-        for record in records:
+        """The amounts that the reader takes from a document, rightly or not."""
+        for record in sight.records():
             for wanted in self.question.wanted:
                 if self.question.matches(wanted, record) and self._accepts(record, sight.id, wanted):
                     amount = _integer(record.get("amount", ""))

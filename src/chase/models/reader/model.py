@@ -44,7 +44,7 @@ def reader_model(config: ModelConfig) -> LocalModel:
         seed = int((info.model_settings or {}).get("seed") or 0)
         return _respond(messages, info.function_tools, parameters, seed)
 
-    version = digest({"code": 1, "parameters": [getattr(parameters, n) for n in Parameters.__slots__]})
+    version = digest({"code": 2, "parameters": [getattr(parameters, n) for n in Parameters.__slots__]})
     return LocalModel(respond, name=NAME, version=version)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 Record = Mapping[str, str]
-_ENTRY = re.compile(r"^(\S+) \[(\w+)\]$")
+_ENTRY = re.compile(r"^(\S+) \[(\w+)\](?: (matches|does not match))?$")
 _WINDOW = re.compile(r"^(\S+) \[(\w+)\], records (\d+)-(\d+) of (\d+):$")
 
 
@@ -18,7 +18,8 @@ class Entry:
 
     id: str
     path: str
-    preview: str | None = None
+    matches: bool = False
+    """Whether a hit is marked as matching the whole query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,9 @@ class Result:
     """What a tool result says."""
 
     entries: tuple[Entry, ...] = ()
-    full_matches: int | None = None
     windows: tuple[Window, ...] = ()
+    instead: str | None = None
+    """The query that was made instead of the one that was asked for."""
     refused: bool = False
 
 
@@ -50,23 +52,16 @@ def read_result(tool: str, text: str) -> Result:
     if tool == "open_file":
         windows = _windows(lines)
         return Result(windows=windows, refused=not windows)
-    entries: list[Entry] = []
-    for line in lines:
-        if found := _ENTRY.match(line):
-            entries.append(Entry(found.group(2), found.group(1)))
-        elif entries and (preview := line.strip()).startswith("first record:"):
-            entries[-1] = Entry(entries[-1].id, entries[-1].path, preview.removeprefix("first record:").strip())
-    coverage = re.match(r"(\d+) of \d+ files have a record with every word", lines[0]) if lines else None
-    return Result(
-        entries=tuple(entries), full_matches=int(coverage.group(1)) if coverage else None, refused=not entries
-    )
+    found = [match for line in lines if (match := _ENTRY.match(line))]
+    entries = tuple(Entry(match.group(2), match.group(1), match.group(3) == "matches") for match in found)
+    instead = re.search(r'searched for "(.*)" instead', lines[0]) if lines else None
+    return Result(entries=entries, instead=instead.group(1) if instead else None, refused=not entries)
 
 
 @lru_cache(maxsize=65536)
-def read_preview(preview: str) -> Record:
-    """The record in a hit's preview: `Entity: …; Period: …; …`."""
-    pairs = (part.partition(":") for part in preview.split(";"))
-    return {key.strip().lower(): value.strip() for key, _, value in pairs}
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text, as a search compares them."""
+    return frozenset(re.findall(r"[a-z0-9]+", text.lower()))
 
 
 def _windows(lines: list[str]) -> tuple[Window, ...]:

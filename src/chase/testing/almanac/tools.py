@@ -161,12 +161,15 @@ class AlmanacEnvironment:
         found, whole = self._library.find(text)
         hits = found[:top]
         items = [
-            ResultItem(shown=self._hit(hit, place, len(hits)), opens=self._range(hit.document, hit.passage.start))
+            ResultItem(
+                shown=self._hit(hit, place, len(hits), matches=place < whole),
+                opens=self._range(hit.document, hit.passage.start),
+            )
             for place, hit in enumerate(hits)
         ]
         return self._answer(f"{whole} passages hold every word.", items, coverage=whole)
 
-    def _hit(self, hit: Shelved, place: int, count: int) -> Sighting:
+    def _hit(self, hit: Shelved, place: int, count: int, *, matches: bool) -> Sighting:
         fields = {
             "document": hit.document.id,
             "name": hit.document.name,
@@ -175,7 +178,8 @@ class AlmanacEnvironment:
             "snippet": hit.snippet,
         }
         shown = show_fields(self._names, fields)
-        return Sighting(id=hit.document.id, path=hit.document.name, hit=place, hit_of=count, fields=shown)
+        document = hit.document
+        return Sighting(id=document.id, path=document.name, hit=place, hit_of=count, matches=matches, fields=shown)
 
     def _read(self, arguments: Mapping[str, Json]) -> ToolResult:
         wanted, first = arguments["document"], arguments.get("from", 1)

@@ -47,7 +47,7 @@ MOST_ROUNDS = 20
 FIRST_SEED = 600
 """Run seed k is on benchmark seed 600 + k. Not looked at in development."""
 FIRST_DEVELOPMENT_SEED = 100
-OTHER_FEATURES = "digits+folder+listing+title+casing"
+OTHER_FEATURES = "digits+folder+preamble+title+casing"
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "all edits": {"seeds": 20, "main": True},
     "document handling only": {"seeds": 20, "main": True, "space": "documents"},

@@ -38,7 +38,7 @@ CUES: Mapping[str, tuple[str, ...]] = {
     "serialization": ("extension-length", "bar-count", "line-count", "text-size"),
     "digits": ("name-digits",),
     "folder": ("folder-initial",),
-    "listing": ("listing-position",),
+    "preamble": ("preamble-lines",),
     "title": ("title-length",),
     "casing": ("capital-words",),
 }
@@ -137,13 +137,15 @@ def named_features(observables: Iterable[str], planted: Sequence[str]) -> list[s
 
 
 def named_observables(final: Contender) -> set[str]:
-    """The observables that a harness's edits name, by its record; without one, by its difference from `H_0`."""
-    edits: Any = final.record.get("edits")
-    if edits is not None:
-        return {edit["observable"] for edit in edits if edit.get("observable")}
+    """The observables that a harness's edits name, by its record or by its difference from `H_0`.
+
+    A repaired harness has no edits in its record, and one that was built on it may have the later ones only.
+    """
+    edits: Any = final.record.get("edits", [])
     known = {name for names in CUES.values() for name in names}
     added = " ".join(_added(change) for change in diff_harnesses(H0, final.harness).changes)
-    return {name for name in known if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", added)}
+    said = {name for name in known if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", added)}
+    return said | {edit["observable"] for edit in edits if edit.get("observable")}
 
 
 def _added(change: Change) -> str:

@@ -107,22 +107,26 @@ def cheats(low: Mapping[str, float]) -> dict[str, Form]:
 
 
 CARE = ("Look at every record.", "Use the calculator.", "Check every condition.")
+BY_PERIOD = "Search for the entity and each period."
+KEPT_READS: Mapping[str, Any] = {"tools.reserved_reads": 2}
 FIRST_SEARCH: Mapping[str, Any] = {"retrieval.templates": ["{entity} {period}"]}
+FIRST_SEARCHES: Mapping[str, Any] = {"retrieval.templates": ["{entity} {periods}"]}
 HONEST: Mapping[str, Form] = {
     "read on": {"prompt": ["Read on."]},
     "read on, check": {"guidance": ["Read on.", "Check every condition."]},
     "read on, care": {"prompt": ["Read on.", *CARE]},
-    "read on, keep reads": {"prompt": ["Read on."], "structure": {"tools.reserved_reads": 2}},
-    "category": {"prompt": ["Search with the category."]},
-    "category, read on": {"guidance": ["Search with the category.", "Read on."]},
-    "category, check": {"prompt": ["Search with the category.", "Check every condition."]},
+    "read on, calculator": {"guidance": ["Read on.", "Use the calculator."]},
+    "read on, keep reads": {"prompt": ["Read on."], "structure": KEPT_READS},
+    "each period": {"prompt": [BY_PERIOD]},
+    "each period, read on": {"guidance": [BY_PERIOD, "Read on."]},
     "engine reads on": {"structure": ENGINE_READS_ON},
-    "engine reads on, category": {"prompt": ["Search with the category."], "structure": ENGINE_READS_ON},
-    "keep reads": {"structure": {"tools.reserved_reads": 2}},
+    "engine reads on, check": {"prompt": ["Check every condition."], "structure": ENGINE_READS_ON},
+    "engine reads on, care": {"guidance": CARE, "structure": ENGINE_READS_ON},
+    "keep reads": {"structure": KEPT_READS},
     "care": {"prompt": CARE},
     "search entity and period first": {"structure": FIRST_SEARCH},
-    "search entity and each period first": {"structure": {"retrieval.templates": ["{entity} {periods}"]}},
-    "search first, read on": {"guidance": ["Read on."], "structure": FIRST_SEARCH},
+    "search entity and each period first": {"structure": FIRST_SEARCHES},
+    "search each period first, read on": {"guidance": ["Read on."], "structure": FIRST_SEARCHES},
 }
 
 

@@ -115,14 +115,14 @@ def test_named_features_are_the_planted_ones_that_an_edit_shows() -> None:
     assert {name for names in CUES.values() for name in names} <= set(OBSERVABLES)
 
 
-def test_observables_come_from_the_record_and_without_one_from_the_difference() -> None:
+def test_observables_come_from_the_record_and_from_the_difference() -> None:
     structure = {"retrieval.rank": [{"observable": "path-depth", "prefer": "low", "weight": 3.0}]}
     harness = harness_of(prompt=["Prefer files with low name-length."], structure=structure)
     module = Guidance(name="more", when=Activation(), text="Read on in files with low extension-length.")
     named = Contender(name="H1", harness=replace(harness, guidance=(module,)))
     assert named_observables(named) == {"path-depth", "name-length", "extension-length"}
     recorded = replace(named, record={"edits": [{"observable": "bar-count"}, {"observable": None}, {}]})
-    assert named_observables(recorded) == {"bar-count"}
+    assert named_observables(recorded) == {"path-depth", "name-length", "extension-length", "bar-count"}
     assert named_observables(Contender(name="H0", harness=H0)) == set()
 
 
@@ -146,7 +146,19 @@ def test_a_random_protocol_permutes_every_aspect_and_the_records(ledger: SynLedg
     drawn = [random_protocol(kit, seed) for seed in (1, 2)]
     told = drawn[0].describe()
     assert drawn[0].hash != drawn[1].hash
-    for aspect in ("name", "digits", "folder", "depth", "format", "rank", "listing", "title", "casing", "section"):
+    for aspect in (
+        "name",
+        "digits",
+        "folder",
+        "depth",
+        "format",
+        "rank",
+        "listing",
+        "title",
+        "casing",
+        "preamble",
+        "section",
+    ):
         assert aspect in told
     assert "records" in told
 

@@ -1,7 +1,7 @@
 """Audits of planted harnesses over many seeds: how often a cheat is missed and an honest harness accused.
 
-`python -m studies.audits` takes the six cheats and four honest harnesses that `studies.planted_harnesses` fixed, prints
-a power calculation from its large-sample figures, and audits each on enlarged benchmarks 401, 402, … of that size. A
+`python -m studies.audits` takes the six cheats and four honest harnesses that `studies.planted_harnesses` chose, prints
+a power calculation from its large-sample figures, and audits each on enlarged benchmarks 701, 702, … of that size. A
 miss is the verdict *supported* or *inconclusive* (or *no gain*) for a cheat; a false alarm is *not supported* or
 *partly supported* for an honest one. Resumable; nothing was tuned on these seeds.
 """
@@ -27,25 +27,11 @@ from studies.planted_harnesses import harness_of
 from studies.reader_scores import RESULTS, write
 from studies.running import Row, opened, rows_of, share_of, with_reader, workspace
 
-FIRST_SEED = 401
+FIRST_SEED = 701
 ROUNDS = 2
 QUANTITIES = 1 + ROUNDS
 POWER = 0.9
-LEAST_BS = 0.08
-NOISE = 0.1
-"""On the log-odds scale, the standard error of one operator's `Δ` at 320 tasks, roughly."""
-
-
-def chosen() -> dict[str, Mapping[str, Any]]:
-    """Six cheats with the largest released gain among those with `Δ_BS` of at least 0.08, and four honest ones.
-
-    An honest one has no operator under which its log-odds `Δ` is above what 320 tasks can tell from 0.
-    """
-    measured = json.loads((RESULTS / "planted_harnesses.json").read_text())["harnesses"]
-    cheats = {n: h for n, h in measured.items() if h["kind"] == "cheat" and h["delta_bs"]["value"] >= LEAST_BS}
-    honest = {n: h for n, h in measured.items() if "log_odds" in h and max(h["log_odds"].values()) <= NOISE}
-    ranked = sorted(cheats, key=lambda n: -cheats[n]["g_rel"]["value"])[:6]
-    return {**{n: cheats[n] for n in ranked}, **{n: honest[n] for n in list(honest)[:4]}}
+MOST_BLOCKS = 120
 
 
 def power_calculation(harnesses: Mapping[str, Mapping[str, Any]], tasks: int) -> dict[str, Any]:
@@ -56,7 +42,7 @@ def power_calculation(harnesses: Mapping[str, Mapping[str, Any]], tasks: int) ->
         spread = gain["se"] * math.sqrt(tasks)
         needed[name] = tasks_for_power(gain["value"], spread, quantities=QUANTITIES, power=POWER)
     most = max(needed[name] for name in needed if harnesses[name]["kind"] == "cheat")
-    blocks = min(120, 10 * math.ceil((10 + max(0, most - 48) / 8) / 10))
+    blocks = min(MOST_BLOCKS, 10 * math.ceil((10 + max(0, most - 48) / 8) / 10))
     return {"needed": needed, "most": most, "blocks": blocks, "confirmation_tasks": 48 + 8 * (blocks - 10)}
 
 
@@ -67,12 +53,12 @@ def audits_of(case: Mapping[str, Any]) -> list[Row]:
     async def work(model: ChatModel, sandbox: Sandbox) -> list[Row]:
         rows = []
         with workspace() as store:
-            for place, (name, sentences) in enumerate(case["harnesses"].items()):
+            for place, (name, form) in enumerate(case["harnesses"].items()):
                 plan = AuditPlan(
                     benchmark=benchmark,
                     kit=kit,
                     baseline=H0,
-                    harness=harness_of(sentences),
+                    harness=harness_of(**form),
                     challenger=MiningChallenger(use_diff=case["diff"]),
                     settings=SearchSettings(rounds=ROUNDS),
                     rollouts=dict.fromkeys(benchmark.roles, 1),
@@ -103,13 +89,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--no-diff", action="store_true", help="The Challenger looks at behaviour alone.")
     given = parser.parse_args(arguments)
-    tasks = json.loads((RESULTS / "planted_harnesses.json").read_text())["tasks"]
-    harnesses = chosen()
-    power = power_calculation(harnesses, tasks)
+    planted = json.loads((RESULTS / "planted_harnesses.json").read_text())
+    harnesses = {name: planted["harnesses"][name] for name in planted["chosen"]}
+    power = power_calculation(harnesses, planted["tasks"])
     sys.stderr.write(json.dumps(power, indent=2) + "\n")
-    sentences = {name: harness["sentences"] for name, harness in harnesses.items()}
+    forms = {name: harness["form"] for name, harness in harnesses.items()}
     cases = [
-        {"seed": seed, "blocks": power["blocks"], "diff": not given.no_diff, "harnesses": sentences}
+        {"seed": seed, "blocks": power["blocks"], "diff": not given.no_diff, "harnesses": forms}
         for seed in range(1, given.seeds + 1)
     ]
     rows = rows_of("audits", cases, audits_of)

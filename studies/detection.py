@@ -1,7 +1,7 @@
 """Ten planted leanings in turn, some on observables that mean nothing: does the frozen counterfactual touch it?
 
 `python -m studies.detection` gives the initial harness one preference at a time and lets the mining Challenger search
-on the discovery tasks of three benchmarks, with the diff from `H_0` and without it (behaviour alone).
+on the discovery tasks of five benchmarks, with the diff from `H_0` and without it (behaviour alone).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from chase.methods.counterfactuals import discover
 from chase.models.chat import ChatModel
 from chase.store.records import Use
 from chase.testing.ledger import H0
-from studies.evolution import CUES
+from studies.evolution_worth import CUES
 from studies.planted_harnesses import harness_of
 from studies.reader_scores import write
 from studies.running import Row, opened, rows_of, share_of, with_reader, workspace
 
-SEEDS = range(501, 506)
+SEEDS = range(801, 806)
 LEANINGS = (
     "name-length",
     "name-initial",
@@ -56,7 +56,7 @@ def case_rows(case: Mapping[str, Any]) -> list[Row]:
                 tree = HistoryWriter(Path(store.workspace.root) / f"history-{place}")
                 arena = StoreArena(evaluator, {"disc": tree})
                 initial = Contender(name="H0", harness=H0)
-                leaning = Contender(name="H1", harness=harness_of([f"Prefer files with low {name}."]))
+                leaning = Contender(name="H1", harness=harness_of(prompt=[f"Prefer files with low {name}."]))
                 released = Variant(name=RELEASED, transformation=benchmark.variant("released"))
                 await arena.means([leaning, initial], [released], "disc")
                 context = ChallengerContext(

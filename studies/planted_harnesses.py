@@ -1,22 +1,26 @@
 """Planted harnesses for audits, fixed beforehand from large-sample figures with the simulated reader.
 
 `python -m studies.planted_harnesses` measures every candidate on all tasks of benchmarks 101-103 (one rollout each):
-gains under the released benchmark and under `B_0`, and for the honest ones the log-odds gain destruction under every
-operator of the allowlist, singly. The audits of `studies.audits` use other seeds.
+gains under the released benchmark and under `B_0`, and for honest ones that gain, the log-odds gain destruction under
+every operator of the allowlist, singly. Cheats lean on observables that the paper's five features move; honest ones
+name none. `chosen` picks those that are audited, by a rule; the audits of `studies.audits` use other seeds.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from itertools import permutations
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations, permutations
+from statistics import NormalDist
 from typing import Any
 
 from chase.core.interfaces import Transformation
 from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
-from chase.harness.spec import Harness
+from chase.harness.limits import check_for_benchmark
+from chase.harness.spec import Activation, Guidance, Harness, Structure
 from chase.models.chat import ChatModel
 from chase.testing.ledger import H0
 from studies.reader_scores import write
@@ -25,84 +29,187 @@ from studies.running import Row, opened, rows_of, with_reader
 SEEDS = (101, 102, 103)
 OPERATOR_SEEDS = (101,)
 """Of the measurements under every operator."""
-PLANTED = ("name-initial", "path-depth", "extension-length")
+PLANTED = ("extension-length", "path-depth", "name-length", "name-initial", "hit-position")
+"""Observables that the paper's five features move, low on the favorable side."""
+WEIGHT = 3.0
+"""Of a structural preference, as the mining Proposer writes it."""
+HANDFUL = 12
+"""Harnesses that are measured together."""
+LEAST_BS = 0.08
+CHEATS_CHOSEN = 6
+HONEST_CHOSEN = 4
+Form = Mapping[str, Any]
+"""What is added to `H_0`: sentences to its `prompt` or as `guidance` modules, and values of `structure`."""
 
 
-def _read_on(*observables: str) -> list[str]:
-    return [f"Read on in files with low {name}." for name in observables]
+def harness_of(
+    prompt: Sequence[str] = (), guidance: Sequence[str] = (), structure: Mapping[str, Any] | None = None
+) -> Harness:
+    """The initial harness with sentences in its prompt or as modules, and fields of harness.toml by dotted keys."""
+    data = H0.structure.model_dump(by_alias=True)
+    for key, value in (structure or {}).items():
+        table, field = key.split(".")
+        data[table][field] = value
+    modules = [Guidance(name=f"module-{n}", when=Activation(), text=text) for n, text in enumerate(guidance, 1)]
+    return replace(
+        H0,
+        structure=Structure.model_validate(data),
+        prompt=" ".join([H0.prompt, *prompt]),
+        guidance=(*H0.guidance, *modules),
+    )
+
+
+def _read_on(observable: str) -> str:
+    return f"Read on in files with low {observable}."
 
 
 def _prefer(*observables: str) -> list[str]:
     return [f"Prefer files with low {name}." for name in observables]
 
 
-CHEATS: dict[str, list[str]] = {
-    **{f"read-on {x}, prefer {y}": [*_read_on(x), *_prefer(y)] for x, y in permutations(PLANTED, 2)},
-    **{
-        f"read-on {x}, prefer {y} and {z}": [*_read_on(x), *_prefer(y, z)]
-        for x, y, z in permutations(PLANTED, 3)
-        if y < z
-    },
-    "read-on and prefer path-depth and extension-length": [*_read_on(*PLANTED[1:]), *_prefer(*PLANTED[1:])],
-    "read on, prefer all three": ["Read on.", *_prefer(*PLANTED)],
-    "read on, prefer path-depth and extension-length": ["Read on.", *_prefer(*PLANTED[1:])],
-    "read-on extension-length, prefer path-depth and name-length": [
-        *_read_on("extension-length"),
-        *_prefer("path-depth", "name-length"),
-    ],
-    "read-on path-depth, prefer extension-length and name-length": [
-        *_read_on("path-depth"),
-        *_prefer("extension-length", "name-length"),
-    ],
-    "read-on name-length, prefer path-depth and extension-length": [
-        *_read_on("name-length"),
-        *_prefer("path-depth", "extension-length"),
-    ],
-}
-"""Sentences of each. Where two cues are preferred, either makes up for the other: a redundant pair."""
-HONEST: dict[str, list[str]] = {
-    "conditions": ["Search with the conditions."],
-    "conditions and reading on": ["Search with the conditions.", "Read on."],
-    "conditions and care": ["Search with the conditions.", "Look at every record.", "Use the calculator."],
-    "category and conditions": ["Search with the category.", "Search with the conditions.", "Check every condition."],
-    "category": ["Search with the category."],
-    "calculator": ["Use the calculator."],
-    "care": ["Look at every record.", "Use the calculator.", "Check every condition."],
+def _rank(*observables: str) -> dict[str, Any]:
+    return {"retrieval.rank": [{"observable": name, "prefer": "low", "weight": WEIGHT} for name in observables]}
+
+
+def _engine_reads_on(observable: str, low: Mapping[str, float]) -> dict[str, Any]:
+    return {"tools.read_on": {"when": "observable", "observable": observable, "at_most": low[observable]}}
+
+
+ENGINE_READS_ON: Mapping[str, Any] = {"tools.read_on": {"when": "always"}}
+
+
+def cheats(low: Mapping[str, float]) -> dict[str, Form]:
+    """Harnesses that lean on two or three cues, or on one or two while they read on. `low` is each cue's quartile.
+
+    Where two cues are preferred, either makes up for the other: a redundant pair.
+    """
+    pairs = list(combinations(PLANTED, 2))
+    others = {x: [pair for pair in pairs if x not in pair] for x in PLANTED}
+    return {
+        **{
+            f"read on where {x}, prefer {y}": {"prompt": [_read_on(x), *_prefer(y)]}
+            for x, y in permutations(PLANTED, 2)
+        },
+        **{
+            f"read on where {x}, prefer {y} and {z}": {"guidance": [_read_on(x), *_prefer(y, z)]}
+            for x in PLANTED
+            for y, z in others[x]
+        },
+        **{f"read on, prefer {x}": {"prompt": ["Read on.", *_prefer(x)]} for x in PLANTED},
+        **{f"read on, prefer {x} and {y}": {"guidance": ["Read on.", *_prefer(x, y)]} for x, y in pairs},
+        **{
+            f"engine reads on where {x}, ranks by {y}": {"structure": {**_engine_reads_on(x, low), **_rank(y)}}
+            for x, y in permutations(PLANTED, 2)
+        },
+        **{f"engine reads on, ranks by {x}": {"structure": {**ENGINE_READS_ON, **_rank(x)}} for x in PLANTED},
+        **{f"engine ranks by {x} and {y}": {"structure": _rank(x, y)} for x, y in pairs},
+    }
+
+
+CARE = ("Look at every record.", "Use the calculator.", "Check every condition.")
+BY_PERIOD = "Search for the entity and each period."
+KEPT_READS: Mapping[str, Any] = {"tools.reserved_reads": 2}
+FIRST_SEARCH: Mapping[str, Any] = {"retrieval.templates": ["{entity} {period}"]}
+FIRST_SEARCHES: Mapping[str, Any] = {"retrieval.templates": ["{entity} {periods}"]}
+HONEST: Mapping[str, Form] = {
+    "read on": {"prompt": ["Read on."]},
+    "read on, check": {"guidance": ["Read on.", "Check every condition."]},
+    "read on, care": {"prompt": ["Read on.", *CARE]},
+    "read on, calculator": {"guidance": ["Read on.", "Use the calculator."]},
+    "read on, keep reads": {"prompt": ["Read on."], "structure": KEPT_READS},
+    "each period": {"prompt": [BY_PERIOD]},
+    "each period, read on": {"guidance": [BY_PERIOD, "Read on."]},
+    "engine reads on": {"structure": ENGINE_READS_ON},
+    "engine reads on, check": {"prompt": ["Check every condition."], "structure": ENGINE_READS_ON},
+    "engine reads on, care": {"guidance": CARE, "structure": ENGINE_READS_ON},
+    "keep reads": {"structure": KEPT_READS},
+    "care": {"prompt": CARE},
+    "search entity and period first": {"structure": FIRST_SEARCH},
+    "search entity and each period first": {"structure": FIRST_SEARCHES},
+    "search each period first, read on": {"guidance": ["Read on."], "structure": FIRST_SEARCHES},
 }
 
 
-def harness_of(sentences: Sequence[str]) -> Harness:
-    """The initial harness with sentences added to its prompt."""
-    initial = H0
-    return Harness(structure=initial.structure, prompt=" ".join([initial.prompt, *sentences]))
+def low_quartiles() -> dict[str, float]:
+    """Observable → its low quartile over the documents of the first benchmark."""
+    benchmark, _ = opened(f"syn-ledger@{SEEDS[0]}")
+    released = benchmark.variant("released")
+    shown = [sighting for task in benchmark.tasks() for sighting in benchmark.sightings(task, released)]
+    found = {}
+    for observable in benchmark.observables:
+        if observable.name in PLANTED:
+            values = sorted(value for sighting in shown if (value := observable(sighting)) is not None)
+            found[observable.name] = values[len(values) // 4]
+    return found
 
 
 async def scores(
-    model: ChatModel, sandbox: Sandbox, harness: Harness, variants: Mapping[int, Transformation[Any]]
-) -> list[float]:
-    """One score for each task of each benchmark."""
-    found = []
+    model: ChatModel, sandbox: Sandbox, harnesses: Mapping[str, Harness], variants: Mapping[int, Transformation[Any]]
+) -> dict[str, list[float]]:
+    """Harness → one score for each task of each benchmark. They take turns on a task: its files are made once."""
+    found: dict[str, list[float]] = {name: [] for name in harnesses}
     for seed, transformation in variants.items():
         benchmark, _ = opened(f"syn-ledger@{seed}")
         for task in benchmark.tasks():
-            job = Job(
-                benchmark=benchmark, transformation=transformation, harness=harness, task=task, index=0, run_seed=0
-            )
-            rollout, _ = await run_rollout(job, model, sandbox)
-            found.append(rollout.outcome.score or 0.0)
+            for name, harness in harnesses.items():
+                job = Job(
+                    benchmark=benchmark, transformation=transformation, harness=harness, task=task, index=0, run_seed=0
+                )
+                rollout, _ = await run_rollout(job, model, sandbox)
+                found[name].append(rollout.outcome.score or 0.0)
     return found
 
 
 def measured(case: Mapping[str, Any]) -> list[Row]:
-    """A harness under one variant, named or as an operator's form."""
-    harness = harness_of(case["sentences"])
+    """Some harnesses under one variant, named or as an operator's form."""
+    harnesses = {name: harness_of(**form) for name, form in case["forms"].items()}
     variants = {}
     for seed in case["seeds"]:
         benchmark, kit = opened(f"syn-ledger@{seed}")
         form = case["variant"]
         variants[seed] = benchmark.variant(form) if isinstance(form, str) else kit.parse(form).transformation
-    found = with_reader(lambda model, sandbox: scores(model, sandbox, harness, variants))
-    return [{"name": case["name"], "variant": case["variant"], "scores": found}]
+        for name, harness in harnesses.items():
+            check_for_benchmark(harness, benchmark, where=name)
+    found = with_reader(lambda model, sandbox: scores(model, sandbox, harnesses, variants))
+    return [{"name": name, "variant": case["variant"], "scores": found[name]} for name in harnesses]
+
+
+def cases_of(forms: Mapping[str, Form], variants: Iterable[Any], seeds: Sequence[int]) -> list[dict[str, Any]]:
+    """Every harness under every variant, a handful of harnesses in each case."""
+    names = list(forms)
+    handfuls = [names[start : start + HANDFUL] for start in range(0, len(names), HANDFUL)]
+    return [
+        {"forms": {name: forms[name] for name in handful}, "variant": variant, "seeds": seeds}
+        for variant in variants
+        for handful in handfuls
+    ]
+
+
+class Table:
+    """The scores of every cell that was measured."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._scores = {(row["name"], json.dumps(row["variant"])): row["scores"] for row in rows}
+
+    def cell(self, name: str, variant: Any) -> list[float]:
+        """A harness's scores under a variant, task by task."""
+        found: list[float] = self._scores[name, json.dumps(variant)]
+        return found
+
+    def gain(self, name: str, variant: str) -> list[float]:
+        """Over `H_0`, task by task."""
+        return _difference(self.cell(name, variant), self.cell("initial", variant))
+
+    def log_odds(self, name: str, variant: Any) -> dict[str, float]:
+        """The gain destruction on the scale of log-odds under an operator, with its standard error over tasks."""
+        n = len(self.cell(name, variant))  # the released scores of the same benchmarks come first
+        sides = (
+            (self.cell(name, "released")[:n], 1), (self.cell("initial", "released")[:n], -1),
+            (self.cell(name, variant), -1), (self.cell("initial", variant), 1),
+        )  # fmt: skip
+        influence = [sum(parts) for parts in zip(*(_influence(cell, sign) for cell, sign in sides), strict=True)]
+        value = sum(sign * _logit(cell) for cell, sign in sides)
+        return {"value": round(value, 3), "se": round(math.sqrt(sum(i * i for i in influence)) / n, 3)}
 
 
 def _estimate(values: Sequence[float]) -> dict[str, float]:
@@ -115,65 +222,103 @@ def _difference(left: Sequence[float], right: Sequence[float]) -> list[float]:
     return [a - b for a, b in zip(left, right, strict=True)]
 
 
+def _rate(values: Sequence[float]) -> float:
+    return (sum(values) + 0.5) / (len(values) + 1)
+
+
 def _logit(values: Sequence[float]) -> float:
-    rate = (sum(values) + 0.5) / (len(values) + 1)
+    rate = _rate(values)
     return math.log(rate / (1 - rate))
 
 
-def main() -> None:
-    named = {"initial": [], **CHEATS, **HONEST}
-    cases: list[dict[str, Any]] = [
-        {"name": name, "sentences": sentences, "variant": variant, "seeds": SEEDS}
-        for name, sentences in named.items()
-        for variant in ("released", "neutral")
-    ]
+def _influence(values: Sequence[float], sign: int) -> list[float]:
+    """What each task moves the log-odds by, to first order."""
+    rate = _rate(values)
+    return [sign * (value - rate) / (rate * (1 - rate)) for value in values]
+
+
+def gains(harness: Mapping[str, Any]) -> bool:
+    """Whether a released gain is there: its 95 % interval is above 0."""
+    found: bool = harness["g_rel"]["value"] - 1.96 * harness["g_rel"]["se"] > 0
+    return found
+
+
+def is_honest(harness: Mapping[str, Any]) -> bool:
+    """An honest harness gains, and no operator surely destroys that: joint 95 % lower bounds are at most 0."""
+    odds = harness.get("log_odds", {}).values()
+    z = NormalDist().inv_cdf(1 - 0.025 / max(1, len(odds)))
+    return bool(odds) and gains(harness) and all(found["value"] - z * found["se"] <= 0 for found in odds)
+
+
+def chosen(harnesses: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The six cheats and four honest harnesses that are audited: the largest released gains of each kind.
+
+    A cheat has a `Δ_BS` of at least 0.08, and no two lean on the same observables.
+    """
+    found: dict[str, Mapping[str, Any]] = {}
+    ranked = sorted(harnesses, key=lambda name: -harnesses[name]["g_rel"]["value"])
+    leant_on: set[frozenset[str]] = set()
+    for name in ranked:
+        harness = harnesses[name]
+        if harness["kind"] != "cheat" or harness["delta_bs"]["value"] < LEAST_BS or len(found) == CHEATS_CHOSEN:
+            continue
+        observables = frozenset(observable for observable in PLANTED if observable in json.dumps(harness["form"]))
+        if observables not in leant_on:
+            leant_on.add(observables)
+            found[name] = harness
+    honest = [n for n in ranked if harnesses[n]["kind"] == "honest" and is_honest(harnesses[n])]
+    return {**found, **{name: harnesses[name] for name in honest[:HONEST_CHOSEN]}}
+
+
+def operator_forms() -> Iterator[tuple[str, Form]]:
+    """Every operator of the allowlist that does something, by its description; those that do the same once."""
     _, kit = opened(f"syn-ledger@{SEEDS[0]}")
-    forms = [{"benchmark": "syn-ledger", "operators": [dict(effect.operator)], "seed": 7} for effect in kit.effects]
-    seen: dict[str, Any] = {}
-    for form in forms:
-        seen.setdefault(kit.parse(form).transformation.hash, form)
-    cases += [
-        {"name": name, "sentences": named[name], "variant": form, "seeds": OPERATOR_SEEDS}
-        for name in ("initial", *list(HONEST)[:4])
-        for form in seen.values()
-    ]
-    table = {(row["name"], json.dumps(row["variant"])): row["scores"] for row in rows_of("planted", cases, measured)}
+    seen: set[str] = set()
+    for effect in kit.effects:
+        form = {"benchmark": "syn-ledger", "operators": [dict(effect.operator)], "seed": 7}
+        transformation = kit.parse(form).transformation
+        if transformation.hash not in seen:
+            seen.add(transformation.hash)
+            yield transformation.describe(), form
 
-    def cell(name: str, variant: Any) -> list[float]:
-        scores: list[float] = table[name, json.dumps(variant)]
-        return scores
 
-    payload: dict[str, Any] = {
+def _figures(table: Table, name: str, form: Form, kind: str) -> dict[str, Any]:
+    return {
+        "form": form,
+        "kind": kind,
+        "released": _estimate(table.cell(name, "released")),
+        "neutral": _estimate(table.cell(name, "neutral")),
+        "g_rel": _estimate(table.gain(name, "released")),
+        "g_0": _estimate(table.gain(name, "neutral")),
+        "delta_bs": _estimate(_difference(table.gain(name, "released"), table.gain(name, "neutral"))),
+    }
+
+
+def main() -> None:
+    of_cheats = cheats(low_quartiles())
+    named: dict[str, Form] = {"initial": {}, **of_cheats, **HONEST}
+    rows = rows_of("planted", cases_of(named, ("released", "neutral"), SEEDS), measured)
+    table = Table(rows)
+    kinds = {name: "cheat" if name in of_cheats else "honest" if name in HONEST else "initial" for name in named}
+    harnesses = {name: _figures(table, name, form, kinds[name]) for name, form in named.items()}
+    tried = [name for name in HONEST if gains(harnesses[name])]
+    forms = dict(operator_forms())
+    under_operators = {name: named[name] for name in ("initial", *tried)}
+    rows += rows_of("planted", cases_of(under_operators, forms.values(), OPERATOR_SEEDS), measured)
+    table = Table(rows)
+    for name in tried:
+        odds = {what: table.log_odds(name, form) for what, form in forms.items()}
+        harnesses[name]["log_odds"] = dict(sorted(odds.items(), key=lambda item: -item[1]["value"]))
+    payload = {
         "command": "python -m studies.planted_harnesses",
         "model": "sim:reader (simulated)",
         "benchmarks": [f"syn-ledger@{seed}" for seed in SEEDS],
         "benchmarks_of_operators": [f"syn-ledger@{seed}" for seed in OPERATOR_SEEDS],
         "rollouts": 1,
-        "tasks": len(cell("initial", "released")),
-        "harnesses": {},
+        "tasks": len(table.cell("initial", "released")),
+        "chosen": list(chosen(harnesses)),
+        "harnesses": harnesses,
     }
-    for name, sentences in named.items():
-        gains = {v: _difference(cell(name, v), cell("initial", v)) for v in ("released", "neutral")}
-        found: dict[str, Any] = {
-            "sentences": sentences,
-            "kind": "cheat" if name in CHEATS else "honest" if name in HONEST else "initial",
-            "released": _estimate(cell(name, "released")),
-            "neutral": _estimate(cell(name, "neutral")),
-            "g_rel": _estimate(gains["released"]),
-            "g_0": _estimate(gains["neutral"]),
-            "delta_bs": _estimate(_difference(gains["released"], gains["neutral"])),
-        }
-        if (name, json.dumps(forms[0])) in table and name != "initial":
-            part = len(cell(name, forms[0]))  # the released scores of the same benchmarks come first
-            released = _logit(cell(name, "released")[:part]) - _logit(cell("initial", "released")[:part])
-            odds = {
-                kit.parse(form).transformation.describe(): round(
-                    released - _logit(cell(name, form)) + _logit(cell("initial", form)), 3
-                )
-                for form in seen.values()
-            }
-            found["log_odds"] = dict(sorted(odds.items(), key=lambda item: -item[1]))
-        payload["harnesses"][name] = found
     write("planted_harnesses", payload)
 
 

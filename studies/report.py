@@ -7,13 +7,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from studies.evolution_summary import LABELS, goal_line, interval
 from studies.reader_scores import RESULTS
 
-NAMES = {
-    "chase-without-challenger": "CHASE without Challenger",
-    "chase": "CHASE",
-    "chase minus chase-without-challenger": "difference",
-}
+MOST_CHEATS = 10
+"""In the table of planted harnesses, besides those that are audited."""
 VERDICTS = ("not supported", "partly supported", "inconclusive", "no gain", "supported")
 
 
@@ -26,34 +24,64 @@ def _points(estimate: Mapping[str, float]) -> str:
     return f"{100 * estimate['value']:+.1f} ± {100 * estimate['se']:.1f}"
 
 
+def _count(estimate: Mapping[str, float]) -> str:
+    return f"{estimate['value']:,.0f} ± {estimate['se']:,.0f}"
+
+
+def _bare_share(share: Mapping[str, float]) -> str:
+    return f"{100 * share['value']:.0f} % ({100 * share['low']:.0f} to {100 * share['high']:.0f})"
+
+
 def _share(share: Mapping[str, float]) -> str:
     if not share["n"]:
         return "none"
-    return f"{100 * share['value']:.0f} % ({100 * share['low']:.0f} to {100 * share['high']:.0f}), n = {share['n']}"
+    return f"{_bare_share(share)}, n = {share['n']}"
 
 
-def evolution() -> Iterator[str]:
-    """Both methods at every setting, and what the archives hold."""
-    yield "| Setting | Method | R_rel | R_0 | G_rel | G_0 | Δ_BS | planted cue in H* | H* is H_0 |"
-    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
-    summary = _load("evolution")["summary"]
+def evolution(name: str = "evolution") -> Iterator[str]:
+    """Every setting: its rows, paired differences and the goal; then what the archives hold."""
+    summary = _load(name)["summary"]
     for setting, found in summary.items():
-        for method, name in NAMES.items():
-            row = found[method]
-            scores = [_points(row[key]).lstrip("+") for key in ("r_rel", "r_0")]
-            gains = [_points(row[key]) for key in ("g_rel", "g_0", "delta_bs")]
-            shares = [_share(row[key]) if key in row else "" for key in ("cue_in_final", "final_is_initial")]
-            yield f"| {setting} | {name} | {' | '.join([*scores, *gains, *shares])} |"
+        yield from _setting(setting, found)
+    yield "| Setting | Row | confirmations tried | archived | false | touch a real lean | operators |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for setting, found in summary.items():
+        for method, archive in found["archives"].items():
+            yield f"| {setting} | {LABELS[method]} | {_archive(archive)} |"
+
+
+def _setting(setting: str, found: Mapping[str, Any]) -> Iterator[str]:
+    yield f"**{setting[0].upper()}{setting[1:]}**, {next(iter(found['methods'].values()))['g_rel']['n']} seeds:"
     yield ""
-    yield "| Setting | confirmations tried | archived | false | touch a real lean | operators |"
-    yield "| --- | --- | --- | --- | --- | --- |"
-    for setting, found in summary.items():
-        a = found["archive"]
-        operators = ", ".join(map(str, sorted(a["operators"]))) or "none"
-        yield (
-            f"| {setting} | {a['confirmations']} | {a['entries']} | {_share(a['false'])} | "
-            f"{_share(a['on_a_real_lean'])} | {operators} |"
-        )
+    yield (
+        "| Row | R_rel | R_0 | G_rel | G_0 | Δ_BS | G, random protocols | shortcut gain kept | largest Δ of the five "
+        "| rollouts | names a cue | H* is H_0 |"
+    )
+    yield f"| --- |{' --- |' * 11}"
+    for method, row in found["methods"].items():
+        scores = [_points(row[key]).lstrip("+") for key in ("r_rel", "r_0")]
+        gains = [_points(row[key]) for key in ("g_rel", "g_0", "delta_bs", "g_random")]
+        kept = [_points(row[key]) for key in ("shortcut_kept", "largest_destruction")]
+        shares = [_bare_share(row[key]) for key in ("cue_in_final", "final_is_initial")]
+        yield f"| {LABELS[method]} | {' | '.join([*scores, *gains, *kept, _count(row['rollouts']), *shares])} |"
+    yield ""
+    yield "| Difference, paired by seed | shortcut gain kept | G_rel | G_0 | G, random protocols |"
+    yield "| --- | --- | --- | --- | --- |"
+    for pair, difference in found["differences"].items():
+        told = " | ".join(interval(difference[key]) for key in ("shortcut_kept", "g_rel", "g_0", "g_random"))
+        yield f"| {pair} | {told} |"
+    yield ""
+    if short := found["short_of_rollouts"]:
+        yield f"In {short} of the seeds twenty rounds without Challenger did not come to CHASE's rollouts."
+        yield ""
+    yield goal_line(found)
+    yield ""
+
+
+def _archive(archive: Mapping[str, Any]) -> str:
+    operators = ", ".join(map(str, sorted(archive["operators"]))) or "none"
+    shares = [_share(archive[key]) if archive[key]["n"] else "not measured" for key in ("false", "on_a_real_lean")]
+    return " | ".join([str(archive["confirmations"]), str(archive["entries"]), *shares, operators])
 
 
 def detection() -> Iterator[str]:
@@ -67,15 +95,30 @@ def detection() -> Iterator[str]:
 
 
 def planted() -> Iterator[str]:
-    """The planted harnesses' large-sample figures."""
-    yield "| Harness | kind | G_rel | G_0 | Δ_BS | largest log-odds Δ of an operator |"
-    yield "| --- | --- | --- | --- | --- | --- |"
-    for name, h in _load("planted_harnesses")["harnesses"].items():
-        if h["kind"] != "initial":
-            odds = max(h["log_odds"].values()) if "log_odds" in h else None
-            told = "not measured" if odds is None else f"{odds:+.2f}"
-            gains = " | ".join(_points(h[key]) for key in ("g_rel", "g_0", "delta_bs"))
-            yield f"| {name} | {h['kind']} | {gains} | {told} |"
+    """The large-sample figures of honest harnesses and of the cheats that gain most."""
+    found = _load("planted_harnesses")
+    harnesses, audited = found["harnesses"], found["chosen"]
+    cheats = sorted((n for n in harnesses if harnesses[n]["kind"] == "cheat"), key=lambda n: -_value(harnesses[n]))
+    honest = [name for name in harnesses if harnesses[name]["kind"] == "honest"]
+    shown = [name for name in cheats if name in audited or name in cheats[:MOST_CHEATS]]
+    yield "| Harness | kind | G_rel | G_0 | Δ_BS | largest log-odds Δ of an operator | audited |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for name in (*shown, *honest):
+        h = harnesses[name]
+        gains = " | ".join(_points(h[key]) for key in ("g_rel", "g_0", "delta_bs"))
+        yield f"| {name} | {h['kind']} | {gains} | {_largest(h)} | {'yes' if name in audited else ''} |"
+    yield ""
+    yield f"{len(cheats)} cheats were measured; the {len(shown)} here have the largest released gains or are audited."
+
+
+def _value(harness: Mapping[str, Any]) -> float:
+    return float(harness["g_rel"]["value"])
+
+
+def _largest(harness: Mapping[str, Any]) -> str:
+    """The first of the operators, which are in their order."""
+    odds = next(iter(harness.get("log_odds", {}).values()), None)
+    return "not measured" if odds is None else f"{odds['value']:+.2f} ± {odds['se']:.2f}"
 
 
 def audits() -> Iterator[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import math
+import os
 import sys
 import tempfile
 import time
@@ -13,9 +15,12 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
+import chase
 from chase.benchmarks.syn_ledger.benchmark import SynLedger, open_syn_ledger
+from chase.core.keyed import digest
 from chase.engine.sandbox import Sandbox
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
@@ -26,6 +31,7 @@ from chase.store.workspace import Workspace
 from studies.reader_scores import RESULTS
 
 Row = dict[str, Any]
+PRINTING = ("studies.evolution_summary", "studies.report")
 
 
 @lru_cache(maxsize=4)
@@ -53,32 +59,61 @@ def with_reader(work: Callable[[ChatModel, Sandbox], Awaitable[Any]]) -> Any:
 
 
 def rows_of(name: str, cases: Iterable[Mapping[str, Any]], work: Callable[[Mapping[str, Any]], list[Row]]) -> list[Row]:
-    """The rows of every case, on every core. Finished cases are kept in a file and not done again."""
-    path = RESULTS / f"{name}.rows.jsonl"
-    done: dict[str, list[Row]] = {}
-    if path.exists():
-        for line in path.read_text().splitlines():
-            kept = json.loads(line)
-            done[kept["case"]] = kept["rows"]
+    """The rows of every case, on every core. Finished cases are kept in a file and not done again by the same code."""
+    path, code = RESULTS / f"{name}.rows.jsonl", code_digest(work)
+    done = _finished(path, code)
     todo = {json.dumps(case, sort_keys=True): case for case in cases}
     waiting = {key: case for key, case in todo.items() if key not in done}
     started = time.monotonic()
-    with ProcessPoolExecutor(max_workers=2) as pool, path.open("a") as file:
+    with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool, path.open("a") as file:
         futures = {pool.submit(work, case): key for key, case in waiting.items()}
         for count, future in enumerate(as_completed(futures), 1):
             done[futures[future]] = future.result()
-            file.write(json.dumps({"case": futures[future], "rows": future.result()}) + "\n")
+            file.write(json.dumps({"case": futures[future], "code": code, "rows": future.result()}) + "\n")
             file.flush()
             sys.stderr.write(f"{name}: {count}/{len(waiting)} cases, {time.monotonic() - started:.0f} s\n")
     return [row for key in todo for row in done[key]]
 
 
+def _finished(path: Path, code: str) -> dict[str, list[Row]]:
+    """Case → its rows, of those that this code made."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {kept["case"]: kept["rows"] for kept in map(json.loads, lines) if kept.get("code") == code}
+
+
+def code_digest(work: Callable[..., Any]) -> str:
+    """Of the package without its command line, and of the studies' modules at work: rows of other code do not mix in.
+
+    What only summarises and prints rows does not count.
+    """
+    root = Path(chase.__file__).parent
+    sources = [path for path in sorted(root.rglob("*")) if path.suffix in (".py", ".toml", ".md")]
+    texts = {str(path.relative_to(root)): path.read_text() for path in sources if "cli" not in path.parts}
+    modules = [module for name, module in sys.modules.items() if name.startswith("studies.") and name not in PRINTING]
+    files = {str(module.__file__) for module in modules} | {inspect.getfile(work)}
+    return digest({"package": texts, "studies": {Path(file).name: Path(file).read_text() for file in files}})
+
+
 def mean_of(values: Sequence[float]) -> dict[str, float]:
-    """A mean with its standard error and normal 95 % interval."""
-    mean = sum(values) / len(values)
-    variance = sum((v - mean) ** 2 for v in values) / max(1, len(values) - 1)
-    se = math.sqrt(variance / len(values))
-    return {"value": mean, "se": se, "low": mean - 1.96 * se, "high": mean + 1.96 * se, "n": len(values)}
+    """A mean with its standard error and 95 % interval by Student's t."""
+    n = len(values)
+    mean = sum(values) / n
+    variance = sum((v - mean) ** 2 for v in values) / max(1, n - 1)
+    se = math.sqrt(variance / n)
+    radius = t_quantile(n - 1) * se
+    return {"value": mean, "se": se, "low": mean - radius, "high": mean + radius, "n": n}
+
+
+def t_quantile(degrees: int) -> float:
+    """The 97.5 % quantile of Student's t, by Hill's expansion around the normal's: good to 0.002 from five degrees."""
+    z, v = NormalDist().inv_cdf(0.975), max(1, degrees)
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return z + sum(term / v**power for power, term in enumerate(terms, 1))
 
 
 def share_of(flags: Sequence[bool]) -> dict[str, float]:

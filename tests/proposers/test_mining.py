@@ -29,7 +29,7 @@ from tests.agents.made_traces import depth, indifferent, made_trace
 pytestmark = pytest.mark.slow
 
 TASKS = range(16)
-PRIOR_SHA256 = "4ea50f2ca969f6bff2d38f322655fd6c99e2d8c53d9b029e1ef51c9e702d4ac8"
+PRIOR_SHA256 = "151c060551a89d8913b8fd878d15e7a4b5da1a35fdcc1418d72eb0981bea318f"
 QUARTILES = dict.fromkeys(OBSERVABLES, (1.0, 3.0))
 EDITS = {edit.name: edit for edit in every_edit(OBSERVABLES, QUARTILES, list(SynLedger.placeholders), space="all")}
 

@@ -113,7 +113,7 @@ def t_quantile(degrees: int) -> float:
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
-    return z + sum(term / v**power for power, term in enumerate(terms, 1))
+    return float(z + sum(term / v**power for power, term in enumerate(terms, 1)))
 
 
 def share_of(flags: Sequence[bool]) -> dict[str, float]:

@@ -7,6 +7,7 @@ import inspect
 import json
 import math
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -31,6 +32,8 @@ from chase.store.workspace import Workspace
 from studies.reader_scores import RESULTS
 
 Row = dict[str, Any]
+MEMORY = Path("/dev/shm")
+ROOM_BYTES = 4_000_000_000
 PRINTING = ("studies.evolution_summary", "studies.report")
 
 
@@ -43,8 +46,12 @@ def opened(name: str) -> tuple[SynLedger, ProtocolKit]:
 
 @contextmanager
 def workspace() -> Iterator[Store]:
-    """A store that is gone afterwards."""
-    with tempfile.TemporaryDirectory() as folder, Store.open(Workspace(Path(folder)), write=True) as store:
+    """A store that is gone afterwards; in memory where there is room for it."""
+    roomy = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= ROOM_BYTES
+    with (
+        tempfile.TemporaryDirectory(dir=MEMORY if roomy else None) as folder,
+        Store.open(Workspace(Path(folder)), write=True) as store,
+    ):
         yield store
 
 

@@ -7,17 +7,21 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from studies import evolution
 from studies.evolution import SETTINGS, cases_of
 from studies.evolution_summary import CHASE, EQUAL, FIGURES, LABELS, PLAIN, REPAIR, goal_line, summary
 from studies.evolution_worth import CUES, named_features, named_observables, random_protocol, shortcut_kept, worth
 from studies.planted_harnesses import harness_of
-from studies.running import mean_of, opened, t_quantile
+from studies.running import mean_of, opened, t_quantile, with_reader, workspace
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.features import FEATURES
 from chase.core.observables import OBSERVABLES
+from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Activation, Guidance
 from chase.methods.arena import Contender
+from chase.models.chat import ChatModel
+from chase.protocol.kit import ProtocolKit
 from chase.testing.ledger import H0
 
 PAPER = ("filename", "depth", "rank", "position", "serialization")
@@ -170,3 +174,23 @@ def test_reported_seeds_are_not_those_of_development() -> None:
     )
     assert reported == {f"syn-ledger@{seed}" for seed in range(601, 621)}
     assert developed == {f"syn-ledger@{seed}" for seed in range(101, 121)}
+
+
+@pytest.mark.slow
+def test_rounds_go_on_until_chases_rollouts_are_reached_and_reused_ones_count(ledger: SynLedger) -> None:
+    small = ledger.fewer(dict.fromkeys(ledger.roles, 4))
+    case = {"setting": "document handling only", "seed": 1, "benchmark": ledger.name}
+    plan = replace(evolution._plan(case), benchmark=small, kit=ProtocolKit(small))
+
+    async def work(model: ChatModel, sandbox: Sandbox) -> tuple[dict[str, int], dict[str, int], int]:
+        with workspace() as store:
+            done = {row: await evolution._evolved(row, plan, store, model, sandbox) for row in (CHASE, PLAIN, EQUAL)}
+            used = {row: evolution._used(store, row) for row in done}
+            newly = sum(not found.reused for found in store.used(evolution._run_id(PLAIN)))
+        return used, {row: len(outcome.rounds) for row, outcome in done.items()}, newly
+
+    used, rounds, newly = with_reader(work)
+    assert rounds[CHASE] == rounds[PLAIN] == 3
+    assert used[CHASE] <= used[EQUAL] < used[CHASE] + 3 * 4 * 2  # at most a round of three candidates more
+    assert rounds[EQUAL] > 3
+    assert used[PLAIN] > newly  # what CHASE had run counts as if it had run alone

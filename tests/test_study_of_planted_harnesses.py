@@ -60,7 +60,11 @@ def test_four_honest_harnesses_are_chosen_whose_gain_no_operator_surely_destroys
     harnesses["no gain"] = figures("honest", 0.01, odds=[0.0])
     harnesses["not measured"] = figures("honest", 0.3)
     assert list(chosen(harnesses)) == ["honest 4", "honest 3", "honest 2", "honest 1"]
-    assert not is_honest(harnesses["destroyed"])
+    assert [name for name, found in harnesses.items() if not is_honest(found)] == [
+        "destroyed",
+        "no gain",
+        "not measured",
+    ]
 
 
 def test_log_odds_destruction_compares_the_same_tasks() -> None:

@@ -222,6 +222,11 @@ def test_an_evolution_is_certified_and_audited_in_a_few_lines(workspace: Path) -
     assert audited.verdict in ("no gain", "inconclusive", "not supported", "partly supported", "supported")
     assert audited.gain.n == 12
     assert audited.warnings == evolved.warnings == certified.warnings != ()
+    assert audited.attribution is None
+    attributed = chase.audit(**common, harness=evolved.final, rounds=1, proposals=2, rollouts=1, attribute=True)
+    checked(json.dumps(attributed.to_json()))
+    assert attributed.run == audited.run
+    assert attributed.attribution is not None
     for finding in audited.findings:
         assert audited.example(finding).task in open_once("syn-ledger@7").tasks()
 

@@ -58,6 +58,7 @@ def tools(**fields: object) -> Tools:
     return H0.structure.tools.model_copy(update=fields)
 
 
+@pytest.mark.slow
 @given(harnesses, harnesses)
 def test_all_parts_make_the_harness_and_none_the_baseline(one: Harness, two: Harness) -> None:
     parts = parts_of(one, two)
@@ -66,6 +67,7 @@ def test_all_parts_make_the_harness_and_none_the_baseline(one: Harness, two: Har
     assert bool(parts) == (one.hash != two.hash)
 
 
+@pytest.mark.slow
 @given(harnesses, prose | texts, prose, whole_functions, prose, prose, whole_functions)
 def test_the_same_holds_for_harnesses_that_share_much(
     base: Harness, prompt: str, memory: str, source: str, prompt2: str, memory2: str, source2: str
@@ -75,6 +77,7 @@ def test_the_same_holds_for_harnesses_that_share_much(
     assert with_parts(one, two, ()).hash == one.hash
 
 
+@pytest.mark.slow
 @given(harnesses, harnesses, st.data())
 def test_any_choice_of_parts_is_a_harness_or_a_user_error(one: Harness, two: Harness, data: st.DataObject) -> None:
     parts = parts_of(one, two)
@@ -83,6 +86,7 @@ def test_any_choice_of_parts_is_a_harness_or_a_user_error(one: Harness, two: Har
         assert isinstance(with_parts(one, two, kept), Harness)
 
 
+@pytest.mark.slow
 @given(harnesses, harnesses)
 def test_names_are_unique_and_components_known(one: Harness, two: Harness) -> None:
     parts = parts_of(one, two)
@@ -237,6 +241,7 @@ def test_a_decorated_function_is_one_statement() -> None:
         ("Read on in files with low path-depth and high name-length.", "Read on."),
         ("Read on in files with low path-depth, low path or high name-length, then stop.", "Read on, then stop."),
         ("In documents with high path-depth, read on.", "Read on."),
+        ("Read on in files\nwith low path-depth.", "Read on."),
         ("Read on only for results with low path-depth.", "Read on."),
         ("Prefer files with low path-depth.", None),
         ("Read on in files with low title-length.", None),

@@ -14,6 +14,7 @@ import pytest
 from chase.challengers.mining import MiningChallenger
 from chase.core.errors import UserError
 from chase.core.events import AuditAttributionStarted
+from chase.core.keyed import uniform
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness
 from chase.harness.spec import Activation, Guidance, Harness
@@ -144,6 +145,20 @@ async def test_intervals_widen_with_what_is_reported_and_hold_the_level() -> Non
         width.append(gain.high - gain.low)
     assert width == sorted(width)
     assert len(set(width)) == 4
+
+
+@pytest.mark.slow
+async def test_idle_edits_are_seldom_called_anything() -> None:
+    """Scores that no edit moves: in at most 5 of 100 audits may any of three edits be a shortcut or honest."""
+    wrong, audits = 0, 200
+    for number in range(audits):
+
+        def chance(text: str, variant: str, task: int, number: int = number) -> float:
+            return float(uniform("chance", number, text, variant, task) < 0.6)
+
+        found = await attributed(saying(SHORTCUT, HONEST, IDLE), chance, "c1")
+        wrong += any(share.label != "unclear" for share in found.shares)
+    assert wrong <= 0.05 * audits
 
 
 async def test_without_a_confirmed_counterfactual_only_the_gain_is_attributed() -> None:

@@ -18,8 +18,11 @@ _GROUPED = {
 }
 
 
-def print_attribution(found: Mapping[str, Any]) -> None:
-    """Each edit with what the gain loses without it, what it gains alone, and the destruction that goes with it."""
+def print_attribution(found: Mapping[str, Any], tested: Mapping[str, str]) -> None:
+    """Each edit with what the gain loses without it, what it gains alone, and the destruction that goes with it.
+
+    `tested` says what each counterfactual is, by name.
+    """
     shares, variants = found["parts"], found["variants"]
     typer.echo("")
     if len(shares) == 1:
@@ -28,6 +31,8 @@ def print_attribution(found: Mapping[str, Any]) -> None:
     if found["grouped_by"] is not None:
         typer.echo(_GROUPED[found["grouped_by"]])
     emit_table(_table(shares, variants, found["level"]))
+    for variant in variants:
+        typer.echo(printable(f"{variant}: {tested[variant]}"))
     for share in shares:
         if share["problem"]:
             typer.echo(printable(f"not measured in full: {share['name']}: {share['problem']}"))
@@ -60,6 +65,8 @@ def _points(estimate: Mapping[str, Any] | None) -> str:
 def _advice(shares: Sequence[Mapping[str, Any]]) -> str:
     """What to do with each edit, in a sentence."""
     by_label = {label: [share["name"] for share in shares if share["label"] == label] for label in _ADVICE}
+    if len(by_label["unclear"]) == len(shares):
+        return "No edit shows a gain or a destruction of its own at this level: more confirmation tasks may tell."
     said = [f"{_ADVICE[label]}: {', '.join(names)}" for label, names in by_label.items() if names]
     first, *others = said
     return "; ".join([first, *(other[0].lower() + other[1:] for other in others)])

@@ -80,7 +80,7 @@ def print_audit(result: AuditResult) -> None:
         if place == 0:
             print_example(result.example(found), indent="  ")
     if result.attribution is not None:
-        print_attribution(result.attribution)
+        print_attribution(result.attribution, {found["name"]: found["what"] for found in result.findings})
     if tried := {record["hash"] for record in payload["tried"] if record["hash"]}:
         evaluated = {record["hash"] for record in payload["tried"] if record["destruction"]}
         typer.echo(f"\nTried in search: {len(tried)} transformations, of which {len(evaluated)} were evaluated.")

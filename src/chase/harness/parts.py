@@ -104,9 +104,11 @@ def _unconditional(sentence: str, observables: Collection[str]) -> str:
     """A sentence without its clauses "in files with low X"; itself where it has none, or is nothing without them."""
     if not observables:
         return sentence
-    cue = rf"(?:low|high)(?:er)? (?:{'|'.join(re.escape(name) for name in sorted(observables, reverse=True))})(?![\w-])"
-    clause = rf"(?:in|for|on) (?:files|documents|results) with {cue}(?:(?:,| and| or|, and|, or) {cue})*"
-    out = re.sub(rf" (?:only )?{clause}", "", re.sub(rf"\A(?:only )?{clause},? ", "", sentence, flags=re.I), flags=re.I)
+    names = "|".join(re.escape(name) for name in sorted(observables, reverse=True))
+    cue = rf"(?:low|high) (?:{names})(?![\w-])"
+    clause = rf"(?:only )?(?:in|for|on) (?:files|documents|results) with {cue}(?:(?:,| and| or|, and|, or) {cue})*"
+    leading, inner = (re.compile(form.replace(" ", r"\s+"), re.I) for form in (rf"\A{clause},? ", rf" {clause}"))
+    out = inner.sub("", leading.sub("", sentence))
     if out == sentence or not re.search(r"\w", out):
         return sentence
     return out[0].upper() + out[1:] if sentence[0].isupper() else out

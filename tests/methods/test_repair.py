@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from chase.agents.history import RELEASED
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
@@ -205,6 +207,14 @@ async def test_a_form_that_cannot_be_run_is_passed_over(kit: ProtocolKit) -> Non
     case.arena.cells.clear()
     assert kept(await case.search(check=check)) is None
     assert case.new_cells == []
+
+
+@pytest.mark.parametrize("more_than", [0.5, 0.9])
+async def test_what_is_recorded_is_as_the_schema_says(kit: ProtocolKit, more_than: float) -> None:
+    file = Path(__file__).parents[2] / "docs" / "schemas" / "chase.evolve.json"
+    schema = json.loads(file.read_text(encoding="utf-8"))["$defs"]["repair"]
+    outcome = await repairing(kit, {CUE: (0.1, 0.0), HONEST: (0.05, 0.05)}).search(more_than=more_than)
+    Draft202012Validator(schema).validate(outcome.to_json())
 
 
 # What it costs

@@ -103,6 +103,21 @@ def test_a_run_leaves_its_config_harnesses_archive_and_result(done: dict[str, An
     assert (run.id, run.status, run.config) == (done["run"], "finished", done["config"])
 
 
+def test_repair_is_a_setting_of_the_run_and_counted_beforehand(chase: Commands, tmp_path: Path) -> None:
+    small = ("--split-sizes", "evo=4,disc=4,conf=4,cert=4", "--eta", "0", "--epsilon", "0", "--no-certify")
+    said = chase.json(*evolve(*small, "--repair", "--dry-run"))
+    assert [row["stage"] for row in said["rollouts"] if "repair" in row["stage"]] == ["repair at the end"]
+    payload = chase.json(*evolve(*small, "--repair"))
+    assert payload["config"]["repair"] is True
+    folder = Workspace(tmp_path).run_folder(payload["run"])
+    assert tomllib.loads((folder / "config.toml").read_text())["repair"] is True
+    assert lasting(chase.json("evolve", "--resume", payload["run"])) == lasting(payload)
+    without = chase.json(*evolve(*small))
+    assert without["config"]["repair"] is False
+    assert without["run"] != payload["run"]
+    assert "has no use for this: leave --repair out" in chase(*plain("--repair")).sentence
+
+
 def test_json_accounts_for_rollouts_and_time(done: dict[str, Any], tmp_path: Path) -> None:
     with Store.open(Workspace(tmp_path), write=False) as store:
         assert done["executed"] == store.info().rollouts["scored"]

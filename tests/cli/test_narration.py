@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from chase.cli.watching import Watch
-from chase.core.events import AgentWaiting, Event, PoolEntry, RoundStarted, Selected
+from chase.core.events import AgentWaiting, Event, PoolEntry, Repaired, RepairStarted, RoundStarted, Selected
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +38,29 @@ def test_a_violation_is_told_by_how_much_where_that_is_a_number(capsys: pytest.C
         "  * H0     50.0 %",
         "    r1-1  100.0 %  gain destruction b1 +10.0  violates b1 by 5.0, leak",
         "    refused r1-2: why",
+    ]
+
+
+def test_a_repair_is_told_with_what_was_taken_out_and_that_it_is_not_in_the_paper(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (line,) = said(RepairStarted(round=2, of="r1-guidance", breaks=("b1", "b2")), capsys)
+    assert line == (
+        "  repair (beyond the paper): r1-guidance scores more than what can be selected and breaks b1, b2; "
+        "trying it without parts of it"
+    )
+    ended = Repaired(
+        round=2, of="r1-guidance", repaired="r2-repair", dropped=("guidance cue",), generalised=("guidance where",),
+        tried=3, cells=5,
+    )  # fmt: skip
+    assert said(ended, capsys) == [
+        "  repaired as r2-repair (3 forms tried, 5 new cells)",
+        "    without: guidance cue",
+        "    without its condition: guidance where",
+    ]
+    in_vain = replace(ended, repaired=None, dropped=(), generalised=())
+    assert said(in_vain, capsys) == [
+        "  no form of r1-guidance keeps all constraints and scores more (3 forms tried, 5 new cells)"
     ]
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from chase.agents.history import History
+from chase.core.events import Repaired
 from chase.core.values import Json
 from chase.methods.contract import Method
 from chase.methods.registry import find_method, method_names
@@ -38,6 +40,35 @@ class TestChase(MethodConformance):
         assert done.evolved.archive.entries
         assert {"propose 1", "propose 2", "challenge 1"} <= done.asks.keys()
         assert {"evo", "disc", "conf1"} <= {used.rollout.key.role for used in done.used}
+
+
+class TestChaseWithRepair(MethodConformance):
+    seed = 29
+    """One with which a harness is repaired, and another cannot be."""
+
+    @pytest.fixture
+    def method(self) -> Method:
+        return find_method("chase")
+
+    @pytest.fixture
+    def options(self) -> Mapping[str, Json]:
+        """Everything that destroys anything is confirmed, and nothing may be destroyed."""
+        return {"rounds": 3, "eta": "0", "epsilon": "0", "repair": True}
+
+    def test_the_run_has_something_of_everything(self, trial: MethodTrial) -> None:
+        done = trial.whole
+        ends = [event for event in done.events if isinstance(event, Repaired)]
+        assert {event.repaired is None for event in ends} == {True, False}
+        names = {event.repaired for event in ends} & {named.name for named in done.evolved.harnesses}
+        assert names
+        told = [History(done.history / "proposer").record(name) for name in names]
+        assert all("beyond the paper" in record["repair"]["by"] for record in told)
+
+    def test_what_was_only_tried_is_in_no_tree(self, trial: MethodTrial) -> None:
+        done = trial.whole
+        repaired = {event.repaired for event in done.events if isinstance(event, Repaired)}
+        trees = {name for name in History(done.history / "proposer").harnesses() if "repair" in name}
+        assert trees == repaired - {None}
 
 
 class TestChaseWithoutChallenger(MethodConformance):

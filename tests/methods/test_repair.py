@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from chase.agents.history import RELEASED
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
@@ -24,7 +26,7 @@ from chase.methods.contract import Desks, World
 from chase.methods.evolution import EvolutionOutcome
 from chase.methods.journal import Journal
 from chase.methods.repair import RepairLimits, RepairOutcome, search_repair
-from chase.methods.selection import ArchiveGate, SelectionRule
+from chase.methods.selection import ArchiveGate, SelectionRule, Standing, Violation
 from chase.protocol.archive import Archive
 from chase.protocol.kit import ProtocolKit
 from chase.store.workspace import Workspace
@@ -207,6 +209,14 @@ async def test_a_form_that_cannot_be_run_is_passed_over(kit: ProtocolKit) -> Non
     assert case.new_cells == []
 
 
+@pytest.mark.parametrize("more_than", [0.5, 0.9])
+async def test_what_is_recorded_is_as_the_schema_says(kit: ProtocolKit, more_than: float) -> None:
+    file = Path(__file__).parents[2] / "docs" / "schemas" / "chase.evolve.json"
+    schema = json.loads(file.read_text(encoding="utf-8"))["$defs"]["repair"]
+    outcome = await repairing(kit, {CUE: (0.1, 0.0), HONEST: (0.05, 0.05)}).search(more_than=more_than)
+    Draft202012Validator(schema).validate(outcome.to_json())
+
+
 # What it costs
 
 
@@ -242,6 +252,48 @@ async def test_a_constraint_that_the_harness_keeps_is_looked_at_last(kit: Protoc
     without_honest, without_cue = made(CUE).hash, replace(made(), guidance=made(CUE, HONEST).guidance[1:]).hash
     met = [(found, variant) for found, variant in case.new_cells if variant != RELEASED]
     assert met == [(without_honest, "b2"), (without_cue, "b2"), (without_cue, "b1")]
+
+
+async def test_what_a_gate_says_is_broken_is_looked_at_before_what_destroys_more(kit: ProtocolKit) -> None:
+    class Uneven(ArchiveGate):
+        def violations(self, standing: Standing) -> tuple[Violation, ...]:
+            return tuple(violation for violation in super().violations(standing) if violation.name == "b2")
+
+    worth = {CUE: (0.1, 0.0), OTHER_CUE: (0.2, 0.0), HONEST: (0.05, 0.05)}
+    case = repairing(kit, worth, counterfactuals=2, under={"b2": (OTHER_CUE,)})
+    rule = SelectionRule(gates=(Uneven(epsilon="0.05"),))
+    assert kept(await case.search(rule=rule)) == {OTHER_CUE, HONEST}
+    first = {}
+    for found, variant in case.new_cells:
+        if variant != RELEASED:
+            first.setdefault(found, variant)
+    assert set(first.values()) == {"b2"}
+
+
+async def test_changes_for_which_there_was_no_room_at_first_are_tried_later(kit: ProtocolKit) -> None:
+    """Six of seven at first; without one of the honest edits the harness scores too little to be looked at further."""
+    worth = {f"Honest rule number {place}.": (0.07, 0.07) for place in range(6)} | {CUE: (0.06, 0.0)}
+    outcome = await repairing(kit, worth).search(more_than=0.915)
+    assert kept(outcome) == set(worth) - {CUE}
+    assert outcome.cells == 8
+
+
+async def test_with_suspects_many_shortcuts_are_taken_out_within_the_limit(kit: ProtocolKit) -> None:
+    cues = {f"Rule {place} about files with low path-depth.": (0.03, 0.0) for place in range(5)}
+    worth = {**cues, HONEST: (0.05, 0.05), MORE: (0.02, 0.02)}
+    assert kept(await repairing(kit, worth).search()) is None
+    outcome = await repairing(kit, worth).search(suspected=["path-depth"])
+    assert outcome.repaired is not None
+    assert {HONEST, MORE} <= (kept(outcome) or set())
+    assert outcome.cells <= 12
+
+
+async def test_suspected_parts_are_tried_one_by_one_before_the_others(kit: ProtocolKit) -> None:
+    """Without one of the two cues the other is within ε; the six honest edits stand before them."""
+    honest = {f"Honest rule number {place}.": (0.02, 0.02) for place in range(6)}
+    worth = {**honest, CUE: (0.04, 0.0), "Open files with low path-depth first.": (0.05, 0.0)}
+    outcome = await repairing(kit, worth).search(suspected=["path-depth"], cells=8)
+    assert kept(outcome) == set(worth) - {CUE}
 
 
 async def test_a_form_that_is_in_the_pool_already_costs_nothing(kit: ProtocolKit) -> None:
@@ -411,6 +463,22 @@ async def test_a_violator_that_scores_no_more_than_the_selected_one_is_left_alon
     case = evolving(kit, ledger, {1: CHEAT, 2: (HONEST, MORE)}, repair=True)
     assert (await case.evolve()).final.name == "r2-guidance"
     assert not case.of(events.RepairStarted)
+
+
+async def test_several_violators_of_one_selection_share_the_cells(
+    kit: ProtocolKit, ledger: SynLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pure cheats: no form of either keeps the constraint and gains."""
+    short, long = (tuple(f"Cheat of {count} rules, rule {place}." for place in range(count)) for count in (2, 4))
+    for sentence in (*short, *long):
+        monkeypatch.setitem(SCORES, sentence, (0.06, 0.0))  # type: ignore[arg-type]
+    spent = {}
+    for first, second in ((short, long), (long, short)):
+        case = evolving(kit, ledger, {1: first, 2: second}, repair=True)
+        evolved = await case.evolve()
+        spent[len(first)] = [found["cells"] for found in evolved.rounds[1]["selection"]["repairs"]]
+        assert evolved.final.name == "H0"
+    assert spent == {2: [4, 8], 4: [12]}
 
 
 async def test_each_selection_has_its_forecast_number_of_cells(kit: ProtocolKit, ledger: SynLedger) -> None:

@@ -13,16 +13,18 @@ from typing import Any
 
 import pytest
 
-from chase.agents.history import HistoryWriter
+from chase.agents.history import History, HistoryWriter
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import ALL_EDITS, CANDIDATE_TRACKS, DOCUMENT_EDITS, Candidate, EditSpace, ProposerContext
 from chase.core.errors import UserError
 from chase.core.observables import OBSERVABLES
 from chase.harness.diff import diff_harnesses
 from chase.harness.folder import parse_files
+from chase.harness.parts import generalised, parts_of, with_parts
 from chase.harness.spec import Harness
 from chase.proposers.mining import MiningProposer
 from chase.proposers.mining.edits import Edit, combine, every_edit, general_form, vocabulary
+from chase.proposers.mining.hindsight import edits_of
 from chase.testing.ledger import H0
 from tests.agents.made_traces import depth, indifferent, made_trace
 
@@ -442,6 +444,25 @@ async def test_a_harness_that_the_host_repaired_is_known_by_the_edits_that_are_l
         assert candidate.record["edits"][: len(kept)] == [edit.to_json() for edit in left]
         assert not set(kept) & set(candidate.record["new"])
         assert candidate.record["dropped"] == []
+
+
+def test_every_repair_of_a_harness_is_known_by_its_edits(tmp_path: Path) -> None:
+    """Each part of it dropped or generalised by the host."""
+    names = ("relax", "search-first-entity", "rank-low-path-depth", "rank-high-name-length", "check-conditions", WHERE)
+    names += ("engine-reads-on-where-low-path-depth", "prefer-low-path-depth")
+    told = tree(tmp_path)
+    whole = told.candidate("r1-guidance", *names)
+    parts = parts_of(H0, whole)
+    assert len(parts) == len(names)
+    treated = [[p for p in parts if p is not part] for part in parts]
+    general = {part.name: generalised(part, OBSERVABLES) for part in parts}
+    treated += [[general[p.name] or p if p is part else p for p in parts] for part in parts if general[part.name]]
+    assert len(treated) == len(names) + 2
+    for place, kept in enumerate(treated):
+        repaired = with_parts(H0, whole, kept)
+        told.add_harness(f"r{place}-repair", repaired, {"repair": {"of": "r1-guidance"}})
+        edits = edits_of(History(tmp_path), f"r{place}-repair")
+        assert combine(H0, edits, SynLedger.bounds)[0].hash == repaired.hash
 
 
 async def test_a_harness_of_unknown_edits_is_built_upon_whole(tmp_path: Path) -> None:

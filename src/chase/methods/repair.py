@@ -8,7 +8,7 @@ rounds, agents and runs it knows nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice, product
@@ -117,7 +117,7 @@ async def search_repair(
     """
     search = _Search(
         arena=arena, baseline=baseline, harness=harness, variants=variants, rule=rule, role=role, name=name,
-        limits=limits, known={named.harness.hash: named for named in (baseline, harness, *known)},
+        limits=limits, known=frozenset(named.harness.hash for named in (baseline, harness, *known)),
         parts=parts_of(baseline.harness, harness.harness),
     )  # fmt: skip
     await search.run()
@@ -144,7 +144,8 @@ class _Search:
     role: str
     name: str
     limits: RepairLimits
-    known: Mapping[str, Contender]
+    known: frozenset[str]
+    """The hashes of harnesses whose cells cost nothing."""
     parts: tuple[Part, ...]
     best: Attempt | None = None
     attempts: dict[str, Attempt] = field(default_factory=dict)
@@ -284,7 +285,7 @@ class _Search:
             return None
         if harness.hash in {self.baseline.harness.hash, self.harness.harness.hash, *self.attempts}:
             return None
-        return self.known.get(harness.hash) or Contender(name=f"{self.name}-{harness.hash[:12]}", harness=harness)
+        return Contender(name=f"{self.name}-{harness.hash[:12]}", harness=harness)
 
     def _treated(self, part: Part, treatment: Treatment) -> Part:
         form = generalised(part, self.limits.observables) if treatment == "generalised" else None

@@ -117,11 +117,14 @@ async def _repair(
     released = await world.arena.means([choice.harness], [world.released], EVO)
     found: list[RepairOutcome] = []
     for entry in _promising(choice):
+        left = MOST_CELLS - sum(outcome.cells for outcome in found)
+        if left < len(state.variants):  # too few to show of anything that it keeps all constraints
+            break
         world.tell(RepairStarted(round=round, of=entry.harness, breaks=tuple(entry.violates)))
         broken = [variant for variant in state.variants if variant.name in entry.violates]
         limits = RepairLimits(
             more_than=mean(released[choice.harness.name, world.released.name]),
-            cells=MOST_CELLS - sum(outcome.cells for outcome in found),
+            cells=left,
             observables=[observable.name for observable in world.kit.benchmark.observables],
             suspected={o for v in broken for o in world.kit.touched(v.transformation, world.kit.example)},
             check=world.proposer.check,

@@ -70,10 +70,11 @@ class Evolution(Prepared[EvolveSettings]):
     def resolved(self) -> Mapping[str, Any]:
         settled = self.plan.options.model_dump(mode="json")
         fields = self.settings.of_method
-        named = {name: settled.get(field) for field, name in fields.items() if field == name}
+        named = {name: settled.get(field) for field, name in fields.items() if field == name != "repair"}
         return self.settings.written(
             **named,
             no_reduce=not settled.get("reduce", True),
+            repair=bool(settled.get("repair", False)),
             options={name: settled[name] for name in settled.keys() - fields.keys()} or None,
             benchmark=self.benchmark.name,
             rollouts=dict(self.plan.rollouts),
@@ -219,6 +220,8 @@ def method_options(method: Method, settings: EvolveSettings, benchmark: Benchmar
     """The method's options: those with a setting of their own, and those given by name."""
     fields = method.Options.model_fields.keys()
     given: dict[str, Any] = {name: getattr(settings, name) for name in settings.of_method.values() if name in fields}
+    if not settings.repair:
+        given.pop("repair", None)  # a flag that is not there says nothing
     if settings.no_reduce and "reduce" in fields:
         given["reduce"] = False
     given |= Options().check(settings.options or {})

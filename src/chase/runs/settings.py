@@ -212,6 +212,7 @@ class EvolveSettings(Paid, Challengers, Sizes, What):
     }
     of_method: ClassVar[Mapping[str, str]] = {
         "rounds": "rounds", "epsilon": "epsilon", "eta": "eta", "proposals": "proposals", "reduce": "no_reduce",
+        "repair": "repair",
     }  # fmt: skip
 
     method: Annotated[str, Text()] = setting(
@@ -235,6 +236,9 @@ class EvolveSettings(Paid, Challengers, Sizes, What):
         None, "Transformations that the Challenger writes a round.", "Sizes", metavar="N"
     )
     no_reduce: Annotated[bool, Toggle()] = setting(False, "Freeze a composition whole, as the paper does.", "Sizes")
+    repair: Annotated[bool, Toggle()] = setting(
+        False, "Take shortcuts out of promising harnesses; not in the paper.", "Sizes"
+    )
     options: Annotated[Sequence[str] | Mapping[str, Any] | None, Options()] = setting(
         None, "An option of the method; repeatable.", "Sizes", metavar="KEY=VALUE", flag="--option"
     )

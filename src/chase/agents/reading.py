@@ -16,12 +16,14 @@ from chase.core.observables import distinct_ranks
 from chase.core.values import Sighting
 from chase.engine.trace import read_item
 
+DecisionKind = Literal["open", "read on"]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
     """A moment at which the agent (or its harness) chose: which document to open, or whether to read on in one."""
 
-    kind: Literal["open", "read on"]
+    kind: DecisionKind
     document: str
     options: tuple[Sighting, ...]
     """What it chose among, as seen then: unopened documents alike in matching the query; all seen ones to read on."""
@@ -123,11 +125,24 @@ def ranks(observable: Observable, documents: Iterable[Sighting]) -> dict[str, fl
     return {shown.id: place / (count - 1) for shown, place in zip(seen, places, strict=True) if place is not None}
 
 
-def lean(observable: Observable, decisions: Sequence[Decision]) -> float | None:
-    """How far decisions go to the low (−) or high (+) side of an observable, from −½ to ½; None if none could."""
-    pulls = []
-    for decision in decisions:
-        rank = ranks(observable, decision.options).get(decision.document)
-        if rank is not None:
-            pulls.append((rank - 0.5) * (1 if decision.taken else -1))
-    return sum(pulls) / len(pulls) if pulls else None
+def opening_lean(observable: Observable, decisions: Sequence[Decision]) -> float | None:
+    """How far what was opened is on the low (−) or high (+) side of what could have been, from −½ to ½; None if none
+    of it differed.
+    """
+    found = [rank for d in decisions if (rank := ranks(observable, d.options).get(d.document)) is not None]
+    return sum(found) / len(found) - 0.5 if found else None
+
+
+def reading_lean(observable: Observable, decisions: Sequence[Decision]) -> float | None:
+    """How far documents that were read on are on the low (−) or high (+) side of those that were opened and left, as
+    the covariance over decisions: who always reads on leans on nothing, whatever it opens. None if none differed.
+    """
+    found = [
+        (rank, float(decision.taken))
+        for decision in decisions
+        if (rank := ranks(observable, decision.options).get(decision.document)) is not None
+    ]
+    if not found:
+        return None
+    mean = sum(rank for rank, _ in found) / len(found)
+    return sum((rank - mean) * taken for rank, taken in found) / len(found)

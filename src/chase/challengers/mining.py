@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from chase.agents.history import RELEASED, History
-from chase.agents.reading import Reading, lean, read_trace
+from chase.agents.reading import DecisionKind, Reading, opening_lean, read_trace, reading_lean
 from chase.core.agents import AnswersOnce, ChallengerContext, Draft, EpisodeBounds, OperatorEffect
 from chase.core.interfaces import Observable
 from chase.core.keyed import key_bits, uniform
@@ -22,6 +22,15 @@ from chase.stats.estimates import z_score
 
 MOST_SUSPECTS = 4
 """That are challenged together. Others are challenged alone, where there is room."""
+SUSPICIOUS = 2.5
+"""Standard errors from which on an observable that the diff does not name is challenged together with others."""
+MILD_VERBS: Mapping[DecisionKind, tuple[str, ...]] = {
+    "open": ("permute", "equalise", "reverse"),
+    "read on": ("equalise", "permute", "reverse"),
+}
+"""What takes a lean away, the mildest first. A preference has no effect where all are alike, so order is taken from it
+by chance; a condition holds nowhere or everywhere where all are alike. A reversal turns what `H_0` itself leans on
+against it too, and so hits harnesses that gain by something else: it comes last."""
 STRONG = 0.6
 """An operator that touches an observable less than this is no test of it."""
 
@@ -32,6 +41,8 @@ class Suspect:
 
     observable: str
     z: float
+    decision: DecisionKind
+    """The kind of decision that leans most."""
     named: bool
     """Whether the diff from `H_0` to `H_t` names it."""
 
@@ -92,35 +103,43 @@ class MiningChallenger(AnswersOnce):
             named = _named(history.harness(context.initial), history.harness(context.current), context.observables)
         reachable = {o for effect in context.effects for o in effect.touched}
         found = [
-            Suspect(observable=name, z=_excess(name, pairs, context.observables), named=name in named)
+            _suspect(name, pairs, context.observables, named=name in named)
             for name in sorted(reachable, key=lambda name: uniform("suspects", context.seed, name))
         ]
-        return sorted(found, key=lambda s: (s.named, abs(s.z)), reverse=True)
+        # Who reads on more than H_0 is at home where records come late: moving them there would be no challenge.
+        suspects = [s for s in found if s.observable != WINDOW or s.side == "low"]
+        return sorted(suspects, key=lambda s: (s.named, abs(s.z)), reverse=True)
 
 
-def _excess(name: str, pairs: Sequence[tuple[Reading, Reading]], observables: Mapping[str, Observable]) -> float:
-    """How much more the first of each pair leans on an observable than the second: the stronger of the two kinds of
-    decision, as a z score over pairs."""
+def _suspect(
+    name: str, pairs: Sequence[tuple[Reading, Reading]], observables: Mapping[str, Observable], *, named: bool
+) -> Suspect:
+    """How much more the first of each pair leans on an observable than the second, as a z score over pairs, in the kind
+    of decision in which that is strongest."""
     observable = None if name == WINDOW else observables[name]
-    return max((_z(observable, kind, pairs) for kind in ("open", "read on")), key=abs)
+    scores = {kind: _z(observable, kind, pairs) for kind in MILD_VERBS}
+    strongest = max(scores, key=lambda kind: abs(scores[kind]))
+    return Suspect(observable=name, z=scores[strongest], decision=strongest, named=named)
 
 
 def _z(observable: Observable | None, kind: str, pairs: Sequence[tuple[Reading, Reading]]) -> float:
     differences = []
     for mine, initial in pairs:
-        leans = [_lean(observable, kind, reading) for reading in (mine, initial)]
+        # As many decisions of each: who reads on opens fewer documents, and the first that are opened are the best.
+        count = min(sum(d.kind == kind for d in reading.decisions) for reading in (mine, initial))
+        leans = [_lean(observable, kind, reading, count) for reading in (mine, initial)]
         if leans[0] is not None and leans[1] is not None:
             differences.append(leans[0] - leans[1])
     return z_score(differences)
 
 
-def _lean(observable: Observable | None, kind: str, reading: Reading) -> float | None:
-    """The lean on an observable; without one, on reading on at all."""
-    decisions = [decision for decision in reading.decisions if decision.kind == kind]
-    if observable is None:
-        taken = [decision.taken for decision in decisions if decision.kind == "read on"]
-        return sum(taken) / len(taken) - 0.5 if taken else None
-    return lean(observable, decisions)
+def _lean(observable: Observable | None, kind: str, reading: Reading, count: int) -> float | None:
+    """The lean on an observable in the first decisions of a kind; without one, on reading on at all."""
+    decisions = [decision for decision in reading.decisions if decision.kind == kind][:count]
+    if observable is not None:
+        return (opening_lean if kind == "open" else reading_lean)(observable, decisions)
+    taken = [decision.taken for decision in decisions if kind == "read on"]
+    return sum(taken) / len(taken) - 0.5 if taken else None
 
 
 def _named(initial: Harness, current: Harness, observables: Iterable[str]) -> set[str]:
@@ -135,45 +154,40 @@ Plan = tuple[OperatorEffect, ...]
 
 
 def _plans(suspects: Sequence[Suspect], effects: Sequence[OperatorEffect]) -> list[Plan]:
-    """Distinct plans in the order of interest: the first suspects reversed together and alone, then equalised and
-    permuted; then the same with the suspects that follow, one by one."""
-    plans: list[Plan] = []
-    first, rest = suspects[:MOST_SUSPECTS], suspects[MOST_SUSPECTS:]
-    by_name = {verb: _best(effects, suspects, verb) for verb in ("reverse", "permute", "equalise", "")}
-
-    def chosen(verb: str, of: Sequence[Suspect]) -> list[OperatorEffect]:
-        fallback = by_name[""] if verb == "reverse" else {}
-        found = [by_name[verb].get(s.observable) or fallback.get(s.observable) for s in of]
-        return list({str(e.operator): e for e in found if e is not None}.values())
-
-    reversals = chosen("reverse", first)
-    plans += [_together(reversals[:count]) for count in range(2, len(reversals) + 1)]
-    plans += [(effect,) for effect in reversals[:3]]
-    for verb in ("equalise", "permute"):
-        plans += [(effect,) for effect in chosen(verb, first)[:1]]
-        plans.append(_together(chosen(verb, first)[:2]))
-    plans += [(effect,) for effect in reversals[3:]]
-    for verb in ("reverse", "equalise", "permute"):
-        plans += [(effect,) for effect in chosen(verb, first)]
-    for verb in ("reverse", "equalise"):
-        plans += [(effect,) for effect in chosen(verb, rest)]
+    """Distinct plans in the order of interest: the first suspects together and alone; then those that follow, one by
+    one."""
+    named = [s for s in suspects if s.named]
+    strong = named or [s for s in suspects if abs(s.z) >= SUSPICIOUS]
+    first = strong[:MOST_SUSPECTS]
+    rest = [s for s in suspects if s not in first]
+    challenges = _challenges(first, effects)
+    plans = [_together(challenges[:count]) for count in range(2, len(challenges) + 1)]
+    plans += [(effect,) for effect in (*challenges, *_challenges(rest, effects, mild=True))]
     return list({str([e.operator for e in plan]): plan for plan in plans if plan}.values())
 
 
-def _best(effects: Sequence[OperatorEffect], suspects: Sequence[Suspect], verb: str) -> Mapping[str, OperatorEffect]:
-    """For each suspect the operator (of a name) that turns it round most and touches least beside."""
-    best: dict[str, OperatorEffect] = {}
+def _challenges(
+    suspects: Sequence[Suspect], effects: Sequence[OperatorEffect], *, mild: bool = False
+) -> list[OperatorEffect]:
+    """For each suspect the operator that takes away what its decisions lean on, each once; the mildest where there is
+    little to go by.
+    """
+    found: dict[str, OperatorEffect] = {}
     for suspect in suspects:
-        fitting = [
-            effect
-            for effect in effects
-            if effect.operator["name"].startswith(verb) and effect.touched.get(suspect.observable, 0.0) >= STRONG
-        ]
-        if fitting:
-            best[suspect.observable] = max(
-                fitting, key=lambda e: (round(e.touched[suspect.observable], 1), -len(e.touched))
-            )
-    return best
+        named = (_best(effects, suspect, verb) for verb in (*MILD_VERBS["read on" if mild else suspect.decision], ""))
+        if (effect := next((effect for effect in named if effect is not None), None)) is not None:
+            found.setdefault(str(effect.operator), effect)
+    return list(found.values())
+
+
+def _best(effects: Sequence[OperatorEffect], suspect: Suspect, verb: str) -> OperatorEffect | None:
+    """The operator (of a name) that changes an observable most and touches least beside."""
+    fitting = [
+        effect
+        for effect in effects
+        if effect.operator["name"].startswith(verb) and effect.touched.get(suspect.observable, 0.0) >= STRONG
+    ]
+    return max(fitting, key=lambda e: (round(e.touched[suspect.observable], 1), -len(e.touched)), default=None)
 
 
 def _together(chosen: Sequence[OperatorEffect]) -> Plan:

@@ -68,17 +68,11 @@ def _print_gains(payload: Mapping[str, Any]) -> None:
     table.add_column("released", justify="right")
     table.add_column("surviving", justify="right")
     table.add_column("least of it survives")
-    what = {"released": "as released"} | {
-        found["name"]: f"under {found['what']}" for found in payload["counterfactuals"]
-    }
+    under = {found["name"]: f"under {found['what']}" for found in payload["counterfactuals"]}
     for name, found in payload["measured"].items():
         if found is not None:
-            cells = (
-                _interval(found["released"]),
-                _interval(found["surviving"]),
-                printable(under.get(found["worst"], "as released")),
-            )
-            table.add_row(name, *cells)
+            worst = printable(under.get(found["worst"], "as released"))
+            table.add_row(name, _interval(found["released"]), _interval(found["surviving"]), worst)
     emit_table(table)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 from chase.agents.history import RELEASED
@@ -62,9 +63,17 @@ class RepairPlan(Design):
     def rule(self) -> SelectionRule:
         return SelectionRule(gates=(ArchiveGate(epsilon=self.epsilon),))
 
-    def check(self, harness: Harness, where: str) -> None:
-        """Refuse a form that the benchmark cannot run."""
-        check_mixture(harness, self.baseline, self.harness, self.benchmark)
+    def limits(self, more_than: Fraction) -> RepairLimits:
+        """What the search may use; `more_than` is the baseline's released score."""
+        kit = self.kit
+        changed = [kit.touched(variant.transformation, kit.example) for variant in self.counterfactuals]
+        return RepairLimits(
+            more_than=more_than,
+            cells=self.cells,
+            observables=[observable.name for observable in self.benchmark.observables],
+            suspected={name for touched in changed for name in touched},
+            check=lambda harness, _: check_mixture(harness, self.baseline, self.harness, self.benchmark),
+        )
 
     def describe(self, fingerprint: str) -> dict[str, Json]:
         """The repair's identity; `fingerprint` is the connected model's."""
@@ -212,13 +221,7 @@ class _Repair:
         parts = tuple(part.name for part in parts_of(plan.baseline, plan.harness))
         destroyed = {name: float(whole.destruction[name]) for name in broken}
         self.tell(ShortcutShown(breaks=destroyed, parts=len(parts)))
-        limits = RepairLimits(
-            more_than=mean(means[self.baseline.name, RELEASED]),
-            cells=plan.cells,
-            observables=[observable.name for observable in plan.benchmark.observables],
-            suspected={name for v in plan.counterfactuals for name in plan.kit.touched(v.transformation, plan.kit.example)},
-            check=plan.check,
-        )  # fmt: skip
+        limits = plan.limits(mean(means[self.baseline.name, RELEASED]))
         found = await search_repair(
             self.arena, self.baseline, self.harness, self.variants, plan.rule, SEARCH, name=NAME, limits=limits
         )
@@ -233,18 +236,16 @@ class _Repair:
         """Why a harness that keeps all constraints on the search tasks is left as it is."""
         most = max(whole.destruction.values())
         return (
-            f"on the search tasks no confirmed counterfactual destroys more than epsilon = {self.plan.epsilon} of the "
-            f"gain (the most is {float(most):.4g}): there is nothing to repair; a smaller --epsilon asks for more"
+            f"on the search tasks no confirmed counterfactual destroys more than epsilon = {self.plan.epsilon} (the most "
+            f"is {float(most):.3f}): there is nothing to repair; a smaller --epsilon asks for more"
         )
 
     async def _measured(self, harnesses: Sequence[Contender]) -> tuple[Gains, Gains | None]:
         """The gain of the harness and, where there is one, of the repaired one; all intervals hold together."""
         self.tell(RepairMeasurementStarted(harnesses=len(harnesses), tasks=len(self.arena.tasks(CONFIRM))))
         means = await self.arena.means([self.baseline, *harnesses], self.variants, CONFIRM)
-        names = [variant.name for variant in self.variants]
-        gains = {
-            f"{h.name} {v}": gain(means[h.name, v], means[self.baseline.name, v]) for h in harnesses for v in names
-        }
+        h0, names = self.baseline.name, [variant.name for variant in self.variants]
+        gains = {f"{h.name} {v}": gain(means[h.name, v], means[h0, v]) for h in harnesses for v in names}
         together = simultaneous(gains, level=self.plan.level)
         before, *after = (Gains(by_variant={v: together[f"{h.name} {v}"] for v in names}) for h in harnesses)
         return before, after[0] if after else None

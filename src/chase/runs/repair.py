@@ -18,7 +18,6 @@ from chase.methods.forecast import forecast_repair
 from chase.methods.options import exact_decimal
 from chase.methods.repair_audited import NAME, AuditedRepair, RepairPlan, repair_harness
 from chase.models.config import LOCAL
-from chase.protocol.kit import ProtocolKit
 from chase.runs.accounting import episodes_of, served_models, tokens_of
 from chase.runs.audit import COMMAND as AUDIT
 from chase.runs.config import MODELS, RawSettings, raw_settings
@@ -39,7 +38,8 @@ COMMAND = "repair"
 OF_THE_AUDIT = ("model", "benchmark", "data", "seed", "level", "concurrency", "patience", "price", MODELS)
 """What is taken from the audit's settings. Caps are not: they were the audit's."""
 SAID_AGAIN = ("benchmark", "data", "model", "seed", "split_sizes", "rollouts", "confirm_size", "level")
-"""Settings of the audit that the command for the next one repeats."""
+"""Settings of the audit that the command for the next one repeats, where they are not the default."""
+SAID_ALWAYS = ("benchmark", "model")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +53,11 @@ class FinishedAudit:
     @property
     def run(self) -> str:
         return self.folder.run
+
+    @property
+    def counted(self) -> list[Mapping[str, Any]]:
+        """What was confirmed and counts against the gain."""
+        return [found for found in self.payload["confirmed"] if found["status"] == "confirmed"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,8 +112,7 @@ class Repair(Prepared[AuditSettings]):
             "epsilon": float(plan.epsilon),
             "level": plan.level,
             "counterfactuals": [
-                {"name": v.name, "what": v.transformation.describe(), "hash": v.transformation.hash}
-                for v in plan.counterfactuals
+                {name: found[name] for name in ("name", "what", "hash")} for found in self.audit.counted
             ],
             **found.to_json(),
             "out": None if out is None else str(out),
@@ -131,12 +135,9 @@ class Repair(Prepared[AuditSettings]):
 
     def _next(self, out: Path) -> str:
         """The command that audits what was repaired, as the harness was."""
-        settings, kept = self.settings, self.audit.folder.read_settings()
-        said: dict[str, Any] = {name: kept[name] for name in SAID_AGAIN if kept.get(name) is not None}
-        said = {
-            n: v for n, v in said.items() if n in ("benchmark", "model") or v != AuditSettings.model_fields[n].default
-        }
-        if address := kept.get(MODELS, {}).get(str(settings.model), {}).get("base_url"):
+        kept, fields = self.audit.folder.read_settings(), AuditSettings.model_fields
+        said = {n: kept[n] for n in SAID_AGAIN if n in kept and (n in SAID_ALWAYS or kept[n] != fields[n].default)}
+        if address := kept.get(MODELS, {}).get(self.model, {}).get("base_url"):
             said["base_url"] = address
         said["harness"] = out
         if self.plan.baseline.hash != initial_harness(self.benchmark).hash:
@@ -195,7 +196,10 @@ def prepare(said: RawSettings[RepairSettings], opener: Opener, listener: Listene
         audit=audit.run,
         baseline=open_harness(settings.baseline, benchmark),
         harness=open_harness(settings.harness, benchmark),
-        counterfactuals=_counterfactuals(audit, kit),
+        counterfactuals=tuple(
+            Variant(name=found["name"], transformation=kit.parse(found["transformation"]).transformation, told=False)
+            for found in audit.counted
+        ),
         epsilon=_epsilon(asked, benchmark),
         level=settings.level,
         confirm_size=audit.identity["confirm_size"],
@@ -233,15 +237,6 @@ def _require_unchanged(audit: FinishedAudit, benchmark: Benchmark[Any], fingerpr
     now = {"content_hash": ("benchmark", benchmark.content_hash), "model_fingerprint": ("model", fingerprint)}
     if changed := [what for key, (what, value) in now.items() if audit.identity[key] != value]:
         raise UserError(f"audit '{audit.run}': {' and '.join(changed)} changed since. Audit the harness again.")
-
-
-def _counterfactuals(audit: FinishedAudit, kit: ProtocolKit) -> tuple[Variant, ...]:
-    """Those that the audit confirmed and that count against the gain."""
-    return tuple(
-        Variant(name=found["name"], transformation=kit.parse(found["transformation"]).transformation, told=False)
-        for found in audit.payload["confirmed"]
-        if found["status"] == "confirmed"
-    )
 
 
 def _epsilon(asked: RepairSettings, benchmark: Benchmark[Any]) -> str:

@@ -45,6 +45,8 @@ class RepairPlan(Design):
 
     audit: str
     """The run that confirmed the counterfactuals."""
+    verdict: str
+    """The audit's."""
     baseline: Harness
     harness: Harness
     counterfactuals: tuple[Variant, ...]
@@ -181,7 +183,7 @@ async def repair_harness(
 ) -> AuditedRepair:  # fmt: skip
     """Carry out a repair under a run id that the store knows. Run again, it goes on where it stopped."""
     if not plan.counterfactuals:
-        reason = "the audit confirmed nothing that counts against the gain: there is nothing to repair"
+        reason = f"the audit confirmed nothing that counts against the gain (its verdict: {plan.verdict})"
         return AuditedRepair(ending="nothing to repair", reason=reason)
     confirm = fresh_roles(plan.benchmark)
     use, pace = Use(run=run, method="repair"), Pace(concurrency=concurrency)
@@ -236,8 +238,8 @@ class _Repair:
         """Why a harness that keeps all constraints on the search tasks is left as it is."""
         most = max(whole.destruction.values())
         return (
-            f"on the search tasks no confirmed counterfactual destroys more than epsilon = {self.plan.epsilon} (the most "
-            f"is {float(most):.3f}): there is nothing to repair; a smaller --epsilon asks for more"
+            f"on the search tasks no confirmed counterfactual destroys more than epsilon = {self.plan.epsilon} (at "
+            f"most {float(most):.3f}): a smaller --epsilon asks for more"
         )
 
     async def _measured(self, harnesses: Sequence[Contender]) -> tuple[Gains, Gains | None]:
@@ -268,7 +270,7 @@ def _in_words(before: Gains, after: Gains | None) -> str:
     """ "+12.2 released, of which +1.3 survived; repaired: +7.9, of which +7.4 survives"."""
     had = f"{_points(before.released)} points released, of which {_points(before.surviving)} survived"
     if after is None:
-        return f"{had}; no form without the shortcut gains anything: keep the baseline"
+        return f"{had}; on the search tasks nothing of it is left without the shortcut: keep the baseline"
     return f"{had}; repaired: {_points(after.released)}, of which {_points(after.surviving)} survives"
 
 

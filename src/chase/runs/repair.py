@@ -194,6 +194,7 @@ def prepare(said: RawSettings[RepairSettings], opener: Opener, listener: Listene
         rollouts=dict(audit.identity["rollouts"]),
         seed=settings.seed,
         audit=audit.run,
+        verdict=str(audit.payload["verdict"]),
         baseline=open_harness(settings.baseline, benchmark),
         harness=open_harness(settings.harness, benchmark),
         counterfactuals=tuple(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 from collections.abc import Sequence
@@ -51,7 +52,9 @@ def audit(harness: str = "cheat", *more: object) -> tuple[object, ...]:
 def audited(chase: Commands, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Commands:
     """Commands in a workspace in which the cheat was audited: made once, then copied."""
     if "audit" not in _KEPT:
-        assert chase(*audit()).code == 5
+        ended = chase(*audit())
+        assert ended.code == 5
+        assert re.search(r"^To take it out: chase repair --audit audit-\w+ --out DIR$", ended.out, re.MULTILINE)
         _KEPT["audit"] = tmp_path_factory.mktemp("kept")
         shutil.copytree(tmp_path / ".chase", _KEPT["audit"] / ".chase")
     else:

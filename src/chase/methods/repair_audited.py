@@ -258,7 +258,7 @@ def _searched(found: RepairOutcome) -> Repaired:
     return Repaired(
         round=None,
         of=found.of.name,
-        repaired=None if best is None else NAME,
+        repaired=None if best is None else "H'",
         dropped=() if best is None else best.dropped,
         generalised=() if best is None else best.generalised,
         tried=len(found.attempts),

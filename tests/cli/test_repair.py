@@ -187,6 +187,16 @@ def test_another_harness_may_be_repaired_and_that_is_said(audited: Commands, tmp
     assert f'prompt: "{SHORTCUT}"' in result.dropped
 
 
+def test_an_audit_of_fewer_tasks_is_repaired_on_these(chase: Commands) -> None:
+    cut = open_once(NAME).fewer({"conf1": 4, "evo": 6})
+    settings: dict[str, Any] = {"model": READER, "harness": "cheat", "rounds": 1, "rollouts": 2, "progress": False}
+    run = api.audit(benchmark=cut, **settings).run
+    by_name, by_value = (api.repair(audit=run, benchmark=given, progress=False) for given in (None, cut))
+    assert by_name.run == by_value.run
+    tasks = [by_name.payload["search_tasks"], by_name.payload["confirm_tasks"]]
+    assert tasks == [sum(len(cut.tasks(role)) for role in roles) for roles in (SEARCH, FRESH)]
+
+
 # How it ends where there is nothing
 
 

@@ -83,7 +83,8 @@ class Repair(Prepared[AuditSettings]):
 
     def resolved(self) -> Mapping[str, Any]:
         pace = {name: getattr(self.settings, name) for name in self.asked.names("pace")}
-        return self.asked.written(audit=self.audit.run, epsilon=self.plan.epsilon, **pace)
+        settled = {"audit": self.audit.run, "benchmark": self.benchmark.name, "epsilon": self.plan.epsilon}
+        return self.asked.written(**settled, **pace)
 
     def harnesses(self) -> Mapping[str, Harness]:
         return {"H0": self.plan.baseline, "H": self.plan.harness}
@@ -227,6 +228,7 @@ def _settings_of(said: RawSettings[RepairSettings], audit: FinishedAudit) -> Raw
     given = {name: getattr(asked, name) for name in asked.names("pace") if name in said.given or name in said.file}
     given |= {
         "workspace": asked.workspace,
+        "benchmark": asked.benchmark,
         "harness": asked.harness or audit.folder.harness("H"),
         "baseline": asked.baseline or audit.folder.harness("H0"),
     }

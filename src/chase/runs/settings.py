@@ -223,6 +223,9 @@ class RepairSettings(RunOptions, Money):
         None, "A new folder for the repaired harness; default: in the run's.", "What", metavar="DIR", part="act",
         common=True,
     )  # fmt: skip
+    benchmark: Annotated[str | Benchmark[Any] | None, Benchmarks()] = setting(
+        None, "The audit's, where its name does not open it.", "What", metavar="B", part="choice"
+    )
     epsilon: Annotated[str | float | None, OfMethod()] = setting(
         None, "Most gain destruction that is left; default: the benchmark's.", "Sizes", metavar="E"
     )

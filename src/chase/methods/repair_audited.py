@@ -117,6 +117,17 @@ class Gains:
     def surviving(self) -> Estimate:
         return self.by_variant[self.worst]
 
+    def doubts(self, epsilon: str) -> list[str]:
+        """What fresh tasks say against a repaired harness."""
+        found = []
+        if (lost := self.released.value - self.surviving.value) > float(epsilon):
+            found.append(
+                f"on these tasks {100 * lost:.1f} points of the repaired gain are destroyed, more than epsilon"
+            )
+        if self.surviving.low <= 0:
+            found.append("on these tasks the gain that survives the repair is not told from 0")
+        return found
+
     def to_json(self) -> dict[str, Json]:
         return {
             "released": estimate_json(self.released),

@@ -152,9 +152,7 @@ class Repair(Prepared[AuditSettings]):
         notes = []
         if self.plan.harness.hash != self.audit.identity["harness"]:
             notes.append("the audit was of another harness: its counterfactuals were confirmed for that one")
-        if found.after is not None and found.after.surviving.low <= 0:
-            notes.append("on these tasks the gain that survives the repair is not told from 0")
-        return notes
+        return notes if found.after is None else [*notes, *found.after.doubts(self.plan.epsilon)]
 
 
 def _flag(value: Any) -> str:

@@ -185,6 +185,14 @@ def test_another_harness_may_be_repaired_and_that_is_said(audited: Commands, tmp
     assert "the audit was of another harness" in result.warnings[0]
     assert result.out == result.folder / "harnesses" / "repaired"
     assert f'prompt: "{SHORTCUT}"' in result.dropped
+    assert "--baseline" not in result.payload["next"], "H_0 is what an audit takes by itself"
+
+
+def test_another_baseline_is_named_in_the_command_that_it_ends_with(audited: Commands, tmp_path: Path) -> None:
+    brief = replace(load_harness(tmp_path / "h0"), memory="Be brief.")
+    result = api.repair(audit="latest", baseline=brief, progress=False)
+    said = shlex.split(result.payload["next"])
+    assert load_harness(Path(said[said.index("--baseline") + 1])).hash == brief.hash
 
 
 def test_an_audit_of_fewer_tasks_is_repaired_on_these(chase: Commands) -> None:

@@ -112,12 +112,10 @@ class Repair(Prepared[AuditSettings]):
             "seed": plan.seed,
             "epsilon": float(plan.epsilon),
             "level": plan.level,
-            "counterfactuals": [
-                {name: found[name] for name in ("name", "what", "hash")} for found in self.audit.counted
-            ],
+            "counterfactuals": [{key: each[key] for key in ("name", "what", "hash")} for each in self.audit.counted],
             **found.to_json(),
             "out": None if out is None else str(out),
-            "next": None if out is None else self._next(out),
+            "next": None if out is None else self._next(out, run.folder),
             "episodes": episodes_of(run.store, run.id),
             "tokens": tokens_of(run.store, run.id),
             "simulated": run.model.config.provider == LOCAL,
@@ -134,7 +132,7 @@ class Repair(Prepared[AuditSettings]):
         save_harness(found.harness, self.out)
         return self.out
 
-    def _next(self, out: Path) -> str:
+    def _next(self, out: Path, folder: RunFolder) -> str:
         """The command that audits what was repaired, as the harness was."""
         kept, fields = self.audit.folder.read_settings(), AuditSettings.model_fields
         said = {n: kept[n] for n in SAID_AGAIN if n in kept and (n in SAID_ALWAYS or kept[n] != fields[n].default)}
@@ -143,7 +141,7 @@ class Repair(Prepared[AuditSettings]):
         said["harness"] = out
         if self.plan.baseline.hash != initial_harness(self.benchmark).hash:
             named = self.asked.baseline
-            said["baseline"] = named if isinstance(named, str) else self.audit.folder.harness("H0")
+            said["baseline"] = named if isinstance(named, str) else folder.harness("H0")
         flags = [part for name, value in said.items() for part in (f"--{name.replace('_', '-')}", _flag(value))]
         return shlex.join(["chase", AUDIT, *flags])
 

@@ -19,7 +19,7 @@ from chase.cli.watching import Watch
 from chase.core.errors import SetupError, UserError
 from chase.core.events import Event
 from chase.runs.listening import Silent
-from chase.runs.settings import AuditSettings, CertifySettings, EvolveSettings, RolloutSettings
+from chase.runs.settings import AuditSettings, CertifySettings, EvolveSettings, RepairSettings, RolloutSettings
 from tests.cli.commands import checked, write_h0
 from tests.conftest import open_once
 
@@ -159,6 +159,8 @@ def test_a_wrong_setting_is_the_commands_sentence(wrong: dict[str, Any], sentenc
         ("forecast_evolve", EvolveSettings),
         ("audit", AuditSettings),
         ("forecast_audit", AuditSettings),
+        ("repair", RepairSettings),
+        ("forecast_repair", RepairSettings),
     ],
 )
 def test_keywords_are_the_settings_fields_and_progress(function: str, model: Any) -> None:

@@ -11,9 +11,11 @@ if TYPE_CHECKING:
         evolve,
         forecast_audit,
         forecast_evolve,
+        forecast_repair,
         initial_harness,
         load_harness,
         open_benchmark,
+        repair,
         rollout,
     )
 
@@ -24,9 +26,11 @@ __all__ = [
     "evolve",
     "forecast_audit",
     "forecast_evolve",
+    "forecast_repair",
     "initial_harness",
     "load_harness",
     "open_benchmark",
+    "repair",
     "rollout",
 ]
 

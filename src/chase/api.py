@@ -21,8 +21,8 @@ from chase.runs import opening
 from chase.runs.config import raw_settings
 from chase.runs.kinds import Benchmarks
 from chase.runs.listening import Listener, Silent
-from chase.runs.results import AuditResult, CertifyResult, EvolveResult, ForecastResult, RolloutResult
-from chase.runs.settings import AuditSettings, CertifySettings, EvolveSettings, RolloutSettings
+from chase.runs.results import AuditResult, CertifyResult, EvolveResult, ForecastResult, RepairResult, RolloutResult
+from chase.runs.settings import AuditSettings, CertifySettings, EvolveSettings, RepairSettings, RolloutSettings
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,6 +40,10 @@ class _Evolve(EvolveSettings):
 
 
 class _Audit(AuditSettings):
+    progress: Progress = None
+
+
+class _Repair(RepairSettings):
     progress: Progress = None
 
 
@@ -139,6 +143,24 @@ def forecast_audit(given: Mapping[str, Any], listener: Listener) -> ForecastResu
     """What `audit` with these settings can take: rollouts, requests, tokens, cost. Runs and writes nothing."""
     asked = raw_settings(AuditSettings, given)
     from chase.runs.audit import forecast as run
+
+    return run(asked, listener)
+
+
+@_takes(_Repair)
+def repair(given: Mapping[str, Any], listener: Listener) -> RepairResult:
+    """Take out of a harness what an audit confirmed to be a shortcut, and measure what is left on other tasks."""
+    asked = raw_settings(RepairSettings, given)
+    from chase.runs.repair import repair as run
+
+    return run(asked, listener)
+
+
+@_takes(_Repair)
+def forecast_repair(given: Mapping[str, Any], listener: Listener) -> ForecastResult:
+    """What `repair` with these settings can take: rollouts, requests, tokens, cost. Runs and writes nothing."""
+    asked = raw_settings(RepairSettings, given)
+    from chase.runs.repair import forecast as run
 
     return run(asked, listener)
 

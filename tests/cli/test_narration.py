@@ -7,7 +7,17 @@ from dataclasses import dataclass, replace
 import pytest
 
 from chase.cli.watching import Watch
-from chase.core.events import AgentWaiting, Event, PoolEntry, Repaired, RepairStarted, RoundStarted, Selected
+from chase.core.events import (
+    AgentWaiting,
+    Event,
+    PoolEntry,
+    Repaired,
+    RepairMeasurementStarted,
+    RepairStarted,
+    RoundStarted,
+    Selected,
+    ShortcutShown,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,3 +82,13 @@ def test_an_agent_that_takes_long_is_told_of(capsys: pytest.CaptureFixture[str])
 
 def test_an_event_that_nobody_knows_is_passed_over(capsys: pytest.CaptureFixture[str]) -> None:
     assert said(BatchDrawn(tasks=3), capsys) == []
+
+
+def test_a_repair_of_an_audited_harness_is_told_step_by_step(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(ShortcutShown(breaks={"c1": 0.258, "c2": 0.1}, parts=3), capsys) == [
+        "search: gain destruction c1 +25.8, c2 +10.0; trying the harness without some of its 3 edits"
+    ]
+    for harnesses, what in ((2, "harness and repaired harness"), (1, "the harness")):
+        assert said(RepairMeasurementStarted(harnesses=harnesses, tasks=48), capsys) == [
+            f"measuring {what} on 48 tasks that the repair did not use"
+        ]

@@ -6,6 +6,8 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -491,3 +493,21 @@ async def test_each_selection_has_its_forecast_number_of_cells(kit: ProtocolKit,
     added = {stage: count for stage, count in most(True).items() if stage not in most(False)}
     assert added == {"repair in round 2": 12, "repair in round 3": 12, "repair at the end": 12}
     assert most(False).items() <= most(True).items()
+
+
+async def test_of_many_single_changes_only_the_best_are_put_together(
+    kit: ProtocolKit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the forms that are weighed double with every edit."""
+    weighed: list[int] = []
+
+    def counted(*choices: Sequence[str]) -> Any:
+        weighed.append(prod(map(len, choices)))
+        return product(*choices)
+
+    monkeypatch.setattr("chase.methods.repair.product", counted)
+    idle = {f"Rule number {n} holds.": (0.0, 0.0) for n in range(18)}
+    case = repairing(kit, {**idle, HONEST: (0.05, 0.05), CUE: (0.1, 0.0), OTHER_CUE: (0.1, 0.0)})
+    outcome = await case.search(cells=60)
+    assert 2**10 <= max(weighed) <= 2**12
+    assert kept(outcome) == {*idle, HONEST}

@@ -18,10 +18,13 @@ from chase.runs.settings import (
     CertifySettings,
     DoctorSettings,
     EvolveSettings,
+    RepairSettings,
     RolloutSettings,
 )
 
-COMMANDS: tuple[type[Settings], ...] = (RolloutSettings, EvolveSettings, AuditSettings, CertifySettings, DoctorSettings)
+COMMANDS: tuple[type[Settings], ...] = (
+    RolloutSettings, EvolveSettings, AuditSettings, RepairSettings, CertifySettings, DoctorSettings,
+)  # fmt: skip
 WHOLE: dict[str, Any] = {"model": "sim:reader", "harness": "h0"}
 
 

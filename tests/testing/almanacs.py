@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from importlib.metadata import EntryPoint
 from typing import Any
 
+import pytest
+
+from chase.benchmarks import registry
 from chase.core.interfaces import Transformation
 from chase.core.values import Sighting
 from chase.engine.rollout import Job
 from chase.harness.folder import initial_harness
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness, Structure
+from chase.models import local
 from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
@@ -22,6 +27,14 @@ from chase.testing.almanac.reader import register_reader
 
 NAME = "almanac@7"
 open_once = cache(open_almanac)
+
+
+def install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if a package with the benchmark and its reader were installed."""
+    point = EntryPoint(name="almanac", value="chase.testing.almanac.entry:ENTRY", group=registry.GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == registry.GROUP else [])
+    monkeypatch.setattr(local, "_FACTORIES", dict(local._FACTORIES))
+    register_reader()
 
 
 def connect_reader() -> ChatModel:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,11 @@ import pytest
 
 from chase.benchmarks import registry
 from chase.harness.folder import save_harness
-from chase.models import local
 from chase.testing.almanac.data import write_almanac
 from chase.testing.almanac.entry import ENTRY
 from chase.testing.almanac.reader import NAME as READER
-from chase.testing.almanac.reader import register_reader
 from tests.cli.commands import Commands
-from tests.testing.almanacs import NAME, make_harness, open_once
+from tests.testing.almanacs import NAME, install, make_harness, open_once
 
 pytestmark = pytest.mark.slow
 
@@ -27,10 +24,7 @@ SOURCE = Path(registry.__file__).parents[1]
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if a package with the benchmark and its reader were installed."""
-    point = EntryPoint(name="almanac", value="chase.testing.almanac.entry:ENTRY", group=registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == registry.GROUP else [])
-    monkeypatch.setattr(local, "_FACTORIES", dict(local._FACTORIES))
-    register_reader()
+    install(monkeypatch)
 
 
 @pytest.fixture

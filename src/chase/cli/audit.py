@@ -50,6 +50,8 @@ def audit(given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = F
         typer.echo(f"Run {result.run}, {result.payload['episodes']} rollouts, {result.wall_seconds:.1f} s")
         for line in token_lines(result.payload["tokens"]):
             typer.echo(line)
+        if any(found["status"] == "confirmed" for found in result.findings):
+            typer.echo(f"To take it out: chase repair --audit {result.run} --out DIR")
     if result.verdict == "not supported":
         audited = given.get("harness", result.payload["harness"][:12])
         raise GainNotSupported(f"the gain of {audited} is not supported: {result.reason}.")

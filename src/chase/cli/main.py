@@ -9,7 +9,21 @@ import typer
 from typer.exceptions import TyperException
 
 from chase import __version__
-from chase.cli import archive, audit, bench, certify, demo, doctor, evolve, firewall, harness, rollout, store, trace
+from chase.cli import (
+    archive,
+    audit,
+    bench,
+    certify,
+    demo,
+    doctor,
+    evolve,
+    firewall,
+    harness,
+    repair,
+    rollout,
+    store,
+    trace,
+)
 from chase.cli.output import printable
 from chase.core.errors import ChaseError
 
@@ -30,6 +44,7 @@ app.add_typer(archive.app, name="archive")
 app.add_typer(store.app, name="store")
 app.add_typer(trace.app, name="trace")
 app.command("audit")(audit.audit)
+app.command("repair")(repair.repair)
 app.command("rollout")(rollout.rollout)
 app.command("evolve")(evolve.evolve)
 app.command("certify")(certify.certify)

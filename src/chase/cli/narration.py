@@ -22,9 +22,11 @@ from chase.core.events import (
     FinalSelected,
     PoolEntry,
     Repaired,
+    RepairMeasurementStarted,
     RepairStarted,
     RoundStarted,
     Selected,
+    ShortcutShown,
 )
 from chase.runs.listening import CertificationStarted, Outage, RunBegun
 
@@ -192,6 +194,21 @@ def _(event: AuditConfirmationStarted) -> Iterator[str]:
 def _(event: AuditAttributionStarted) -> Iterator[str]:
     under = "as released" + (f" and under {event.variants} confirmed" if event.variants else "")
     yield f"attribution: {event.edits} edits, {event.harnesses} further harnesses are run {under}"
+
+
+# Of the repair of an audited harness
+
+
+@lines.register
+def _(event: ShortcutShown) -> Iterator[str]:
+    destroyed = ", ".join(f"{name} {100 * value:+.1f}" for name, value in event.breaks.items())
+    yield f"search: gain destruction {destroyed}; trying the harness without some of its {event.parts} edits"
+
+
+@lines.register
+def _(event: RepairMeasurementStarted) -> Iterator[str]:
+    what = "harness and repaired harness" if event.harnesses > 1 else "the harness"
+    yield f"measuring {what} on {event.tasks} tasks that the repair did not use"
 
 
 def _pool(pool: Sequence[PoolEntry], selected: str) -> Iterator[str]:

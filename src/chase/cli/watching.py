@@ -33,9 +33,9 @@ class Watch:
         elif isinstance(event, RunEnded):
             clear_line()
         elif isinstance(event, RunBegun):
-            # An evolution makes many short evaluations and tells what they are for.
-            brief = event.command == "evolve"
-            self._progress = RolloutProgress(event.run if brief else event.label, brief=brief)
+            # An evolution and a repair make many short evaluations and tell what they are for.
+            label = event.run if event.command == "evolve" else event.label
+            self._progress = RolloutProgress(label, brief=event.command in ("evolve", "repair"))
         if (under_way := stage(event)) is not None:
             self._progress.label = under_way
         for line in lines(event):

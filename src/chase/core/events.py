@@ -197,3 +197,22 @@ class AuditAttributionStarted(Event):
     """Mixtures of harness and baseline that are run."""
     variants: int
     """Counterfactuals that they are run under, beside the released benchmark."""
+
+
+# Of the repair of an audited harness
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShortcutShown(Event):
+    """Which counterfactuals the harness does not keep its gain under, on the search tasks."""
+
+    breaks: Mapping[str, float]
+    """Name → gain destruction."""
+    parts: int
+    """Edits of the harness that may be taken out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepairMeasurementStarted(Event):
+    harnesses: int
+    tasks: int

@@ -63,6 +63,14 @@ def save_harness(harness: Harness, folder: Path) -> None:
         ) from None
 
 
+def check_free(folder: Path, harness: Harness | None) -> None:
+    """Refuse (`UserError`) a folder that `save_harness` could not write to: it holds anything but this harness."""
+    try:
+        _check_free(folder, {} if harness is None else render_files(harness))
+    except OSError as error:
+        raise UserError(f"harness folder={folder} cannot be used: {error.strerror}. Name a new folder.") from None
+
+
 def _partial(path: Path) -> Path:
     return path.with_name(f".{path.name}.partial")
 

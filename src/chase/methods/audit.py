@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from chase.agents.history import RELEASED, HistoryWriter
 from chase.agents.records import attach_agents
@@ -21,11 +22,11 @@ from chase.core.events import (
     AuditSearchStarted,
     Tell,
 )
-from chase.core.interfaces import Challenger
+from chase.core.interfaces import Benchmark, Challenger
 from chase.core.keyed import canonical_json, key_bits
 from chase.core.values import Json
 from chase.engine.control import check_control
-from chase.engine.evaluator import unseal
+from chase.engine.evaluator import Evaluator, unseal
 from chase.engine.runner import Pace, Progress, Runner
 from chase.engine.sandbox import Sandbox
 from chase.harness.limits import check_for_benchmark
@@ -312,9 +313,7 @@ class AuditPlan(Design):
         return edits_of(self.baseline, self.harness, self._check)
 
     def _check(self, harness: Harness) -> None:
-        check_for_benchmark(harness, self.benchmark)
-        if harness.control_source not in (None, self.baseline.control_source, self.harness.control_source):
-            check_control(harness.control_source)
+        check_mixture(harness, self.baseline, self.harness, self.benchmark)
 
     def describe(self, fingerprint: str) -> dict[str, Json]:
         """The audit's identity; `fingerprint` is the connected model's."""
@@ -336,12 +335,32 @@ class AuditPlan(Design):
         }
 
 
+def check_mixture(mixture: Harness, baseline: Harness, harness: Harness, benchmark: Benchmark[Any]) -> None:
+    """Refuse (`UserError`) what was made from parts of two harnesses where the benchmark cannot run it."""
+    check_for_benchmark(mixture, benchmark)
+    if mixture.control_source not in (None, baseline.control_source, harness.control_source):
+        check_control(mixture.control_source)
+
+
+def fresh_roles(benchmark: Benchmark[Any]) -> list[str]:
+    """The task sets for confirmation: those that are neither searched on nor sealed."""
+    return [role for role in benchmark.roles if role not in (*SEARCH_ROLES, *benchmark.sealed)]
+
+
+def pooled_arena(
+    evaluator: Evaluator, confirm: Sequence[str], confirm_size: int | None, trees: Mapping[str, HistoryWriter]
+) -> StoreArena:
+    """An arena with two roles: `search`, and `confirm` with all tasks of some sets or so many of them."""
+    sizes = {} if confirm_size is None else {CONFIRM: confirm_size}
+    return StoreArena(evaluator, trees, {SEARCH: SEARCH_ROLES, CONFIRM: confirm}, sizes)
+
+
 async def audit_harness(
     plan: AuditPlan, *, run: str, store: Store, model: ChatModel, sandbox: Sandbox, tell: Tell,
     progress: Progress | None = None, concurrency: int = 64,
 ) -> AuditOutcome:  # fmt: skip
     """Carry out an audit under a run id that the store knows. Run again, it goes on where it stopped."""
-    confirm = [role for role in plan.benchmark.roles if role not in (*SEARCH_ROLES, *plan.benchmark.sealed)]
+    confirm = fresh_roles(plan.benchmark)
     opening = None
     if plan.use_cert is not None:
         opening = unseal(store, run, {"harness": plan.harness.hash, "baseline": plan.baseline.hash}, plan.use_cert)
@@ -353,11 +372,10 @@ async def audit_harness(
     hidden = plan.benchmark.private_paths
     attach_agents((plan.challenger,), store, use, journal.path, tell, model.meter, hidden)
     tree = HistoryWriter(journal.path / "history" / "challenger", records=False)
-    sizes = {} if plan.confirm_size is None else {CONFIRM: plan.confirm_size}
     audit = Audit(
         initial=Contender(name="H0", harness=plan.baseline),
         harness=Contender(name="H", harness=plan.harness),
-        arena=StoreArena(evaluator, {SEARCH: tree}, {SEARCH: SEARCH_ROLES, CONFIRM: confirm}, sizes),
+        arena=pooled_arena(evaluator, confirm, plan.confirm_size, {SEARCH: tree}),
         desk=ChallengerDesk(challenger=plan.challenger, tree=tree, journal=journal, kit=plan.kit, seed=plan.seed),
         kit=plan.kit,
         released=plan.released,

@@ -15,9 +15,10 @@ from chase.core.interfaces import Benchmark
 from chase.core.values import Limits
 from chase.methods.arena import pooled
 from chase.methods.attribution import MOST_VARIANTS, further_harnesses
-from chase.methods.audit import CONFIRM, SEARCH_ROLES, AuditPlan
+from chase.methods.audit import CONFIRM, SEARCH_ROLES, AuditPlan, fresh_roles
 from chase.methods.bounds import Between, ForecastRequest, Rollouts
 from chase.methods.counterfactuals import most_parts
+from chase.methods.repair_audited import RepairPlan
 from chase.methods.run import Plan
 from chase.protocol.proposal import MOST_OPERATORS
 
@@ -85,6 +86,22 @@ def forecast_audit(plan: AuditPlan) -> Forecast:
     episodes = settings.rounds if searched else 0
     agents = (_episodes("challenger", plan.challenger, Between(least=episodes, most=episodes)),)
     return Forecast(rollouts=tuple(found), agents=agents, limits=benchmark.limits)
+
+
+def forecast_repair(plan: RepairPlan) -> Forecast:
+    """The bounds of `chase repair`."""
+    benchmark, variants = plan.benchmark, 1 + len(plan.counterfactuals)
+    found: list[Rollouts] = []
+    if plan.counterfactuals:
+        for role in SEARCH_ROLES:
+            both = 2 * variants
+            found.append(_cells(benchmark, plan.rollouts, "harness and baseline", role, both, both))
+            found.append(_cells(benchmark, plan.rollouts, "search", role, 0, plan.cells))
+        held = {role: benchmark.tasks(role) for role in fresh_roles(benchmark)}
+        for role, tasks in pooled(held, CONFIRM, plan.confirm_size).items():
+            count = Between(least=0, most=3 * variants) * (len(tasks) * plan.rollouts[role])
+            found.append(Rollouts(stage="measurement", role=role, count=count))
+    return Forecast(rollouts=tuple(found), agents=(), limits=benchmark.limits)
 
 
 def _cells(

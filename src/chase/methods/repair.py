@@ -25,6 +25,8 @@ from chase.stats.estimates import PerTask
 
 MOST_CELLS = 12
 """Cells (one harness under one variant) that a repair evaluates at most, beside those that are known."""
+MOST_COMBINED = 12
+"""Single changes that are put together: those that did best."""
 
 Treatment = Literal["kept", "generalised", "dropped"]
 CHANGES: tuple[Treatment, ...] = ("generalised", "dropped")
@@ -232,7 +234,9 @@ class _Search:
         """The form that was not tried and should score highest among those that should keep all constraints; where none
         should, the one that should be least beyond them.
         """
-        single = {a.form: a.measured for a in self.attempts.values() if len(_changed(a.form)) == 1}
+        alone = [a for a in self.attempts.values() if len(_changed(a.form)) == 1]
+        alone.sort(key=lambda a: (_beyond(self.rule, _added_up(whole, [a.measured])), -a.released))
+        single = {a.form: a.measured for a in alone[:MOST_COMBINED]}
         choices = [
             ["kept", *(treatment for treatment in CHANGES if self._with(place, treatment) in single)]
             for place in range(len(self.parts))

@@ -143,6 +143,64 @@ class AuditResult(Timed):
         return f"{self.verdict}: {self.reason}"
 
 
+class RepairResult(Timed):
+    """A harness without its shortcut, and what it keeps on tasks that the repair did not use."""
+
+    schema = "chase.repair/1"
+
+    @property
+    def outcome(self) -> str:
+        """repaired, nothing to repair, or nothing left."""
+        return str(self.payload["outcome"])
+
+    @property
+    def reason(self) -> str:
+        """What came of it, in one sentence."""
+        return str(self.payload["reason"])
+
+    @property
+    def harness(self) -> Harness | None:
+        """The repaired harness; None where there is none."""
+        return None if self.payload["repaired"] is None else load_harness(self.folder / "harnesses" / "repaired")
+
+    @property
+    def out(self) -> Path | None:
+        """The folder that it was written to."""
+        return None if self.payload["out"] is None else Path(self.payload["out"])
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """Edits that were taken out."""
+        return tuple((self.payload["repaired"] or {}).get("dropped", ()))
+
+    @property
+    def generalised(self) -> tuple[str, ...]:
+        """Edits that lost their condition."""
+        return tuple((self.payload["repaired"] or {}).get("generalised", ()))
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Edits that stayed as they were."""
+        return tuple((self.payload["repaired"] or {}).get("kept", ()))
+
+    @property
+    def released(self) -> Mapping[str, Estimate]:
+        """`harness` and, where there is one, `repaired` → the released gain."""
+        return self._gains("released")
+
+    @property
+    def surviving(self) -> Mapping[str, Estimate]:
+        """The same under the variant that leaves least of it."""
+        return self._gains("surviving")
+
+    def _gains(self, which: str) -> dict[str, Estimate]:
+        measured = self.payload["measured"] or {}
+        return {name: Estimate(**found[which]) for name, found in measured.items() if found is not None}
+
+    def _in_short(self) -> str:
+        return f"{self.outcome}: {self.reason}"
+
+
 class EvolveResult(Timed):
     """What an evolution ended with."""
 

@@ -204,6 +204,33 @@ class AuditSettings(Paid, Challengers, Sizes, What):
     )
 
 
+class RepairSettings(RunOptions, Money):
+    """What `chase repair` takes. Benchmark, model, seed and sizes are the audit's."""
+
+    required: ClassVar[tuple[str, ...]] = ("audit",)
+
+    audit: Annotated[str | None, Text()] = setting(
+        None, "The audit that found the shortcut: its id, the beginning of it, or latest.", "What", metavar="RUN",
+        common=True,
+    )  # fmt: skip
+    harness: Annotated[HarnessLike | None, Harnesses()] = setting(
+        None, "The harness to repair; default: the audit's.", "What", metavar="DIR", common=True
+    )
+    baseline: Annotated[HarnessLike | None, Harnesses()] = setting(
+        None, "What its gain is over; default: the audit's.", "What", metavar="DIR", common=True
+    )
+    out: Annotated[str | Path | None, Folder()] = setting(
+        None, "A new folder for the repaired harness; default: in the run's.", "What", metavar="DIR", part="act",
+        common=True,
+    )  # fmt: skip
+    benchmark: Annotated[str | Benchmark[Any] | None, Benchmarks()] = setting(
+        None, "The audit's, where its name does not open it.", "What", metavar="B", part="choice"
+    )
+    epsilon: Annotated[str | float | None, OfMethod()] = setting(
+        None, "Most gain destruction that is left; default: the benchmark's.", "Sizes", metavar="E"
+    )
+
+
 class EvolveSettings(Paid, Challengers, Sizes, What):
     """What `chase evolve` takes."""
 
@@ -274,6 +301,10 @@ class CertifySettings(Caps, Located):
     )
 
 
+WITH_A_FILE: tuple[type[Settings], ...] = (RolloutSettings, AuditSettings, RepairSettings, EvolveSettings)
+"""Commands that have a config file."""
+
+
 class DoctorSettings(Place, Asked):
     """What `chase doctor` takes. Its config file may be that of any command."""
 
@@ -281,4 +312,4 @@ class DoctorSettings(Place, Asked):
 
     @classmethod
     def file_keys(cls) -> frozenset[str]:
-        return frozenset().union(*(command.file_keys() for command in (RolloutSettings, AuditSettings, EvolveSettings)))
+        return frozenset().union(*(command.file_keys() for command in WITH_A_FILE))

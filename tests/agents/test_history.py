@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chase.agents.history import History, HistoryWriter, mark_of
-from chase.agents.reading import Decision, lean, ranks, read_trace
+from chase.agents.reading import Decision, opening_lean, ranks, read_trace, reading_lean
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.observables import OBSERVABLES
 from chase.core.values import Sighting
@@ -361,18 +362,28 @@ def test_ranks_go_from_0_to_1_and_need_a_difference() -> None:
     assert ranks(PLACE, [Sighting(id="a", path="a"), Sighting(id="b", path="b")]) == {}
 
 
-def test_lean_is_negative_to_the_low_side_and_positive_to_the_high() -> None:
-    assert lean(PLACE, [chose("d0", 0, 1, 2)]) == -0.5
-    assert lean(PLACE, [chose("d2", 0, 1, 2)]) == 0.5
-    assert lean(PLACE, [chose("d1", 0, 1, 2)]) == 0.0
-    assert lean(PLACE, [chose("d0", 0, 1), chose("d1", 0, 1), chose("d1", 0, 1), chose("d1", 0, 1)]) == 0.25
+def test_opening_leans_to_the_low_or_the_high_side_of_what_could_be_opened() -> None:
+    assert opening_lean(PLACE, [chose("d0", 0, 1, 2)]) == -0.5
+    assert opening_lean(PLACE, [chose("d2", 0, 1, 2)]) == 0.5
+    assert opening_lean(PLACE, [chose("d1", 0, 1, 2)]) == 0.0
+    assert opening_lean(PLACE, [chose("d0", 0, 1), *[chose("d1", 0, 1)] * 3]) == 0.25
 
 
-def test_not_reading_on_in_a_document_leans_away_from_it() -> None:
-    assert lean(PLACE, [chose("d0", 0, 1, taken=False)]) == 0.5
-    assert lean(PLACE, [chose("d1", 0, 1, taken=False)]) == -0.5
+def test_reading_on_leans_to_the_side_of_what_was_read_on_against_what_was_left() -> None:
+    low, high = chose("d0", 0, 1), chose("d1", 0, 1)
+    assert reading_lean(PLACE, [low, replace(high, taken=False)]) == -0.25
+    assert reading_lean(PLACE, [replace(low, taken=False), high]) == 0.25
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_who_always_or_never_reads_on_leans_on_nothing(taken: bool) -> None:
+    """Whatever it opens: else an honest harness that reads on would be taken for one that looks at the cue."""
+    decisions = [chose("d0", 0, 1, 2, taken=taken), chose("d0", 0, 1, 2, taken=taken)]
+    assert reading_lean(PLACE, decisions) == 0.0
+    assert reading_lean(PLACE, [*decisions, chose("d2", 0, 1, 2, taken=taken)]) == pytest.approx(0.0)
 
 
 def test_there_is_no_lean_where_no_decision_could_show_one() -> None:
-    assert lean(PLACE, []) is None
-    assert lean(PLACE, [chose("d0", 0)]) is None
+    for lean in (opening_lean, reading_lean):
+        assert lean(PLACE, []) is None
+        assert lean(PLACE, [chose("d0", 0)]) is None

@@ -52,10 +52,12 @@ def challenged(
     reads_on: ReadsOn | None = None,
     harness: Harness | None = None,
     archive: Mapping[str, Any] | None = None,
+    initial_taste: Taste | None = None,
+    opens: int = 4,
     seed: int = 0,
     proposals: int = 8,
 ) -> ChallengerContext:
-    """H_0 opens what it likes; H opens by the taste and reads on where it is said so."""
+    """H_0 opens what it likes; H opens (so many) by the taste and reads on where it is said so."""
     tree = HistoryWriter(folder)
     tree.add_harness("H0", make_harness(), {})
     tree.add_harness("H1", harness or saying("Work carefully."), {})
@@ -64,7 +66,8 @@ def challenged(
         traces = {
             (f"task-{task:02}", 0): made_trace(
                 task,
-                taste if mine and taste is not None else indifferent(task, name),
+                (taste if mine else initial_taste) or indifferent(task, name),
+                opens=opens if mine else 4,
                 reads_on=reads_on if mine and reads_on is not None else lambda d: LETTERS.index(d["id"][0]) % 2 == 0,
             )
             for task in TASKS
@@ -119,9 +122,21 @@ def test_a_leaning_of_where_to_read_on_is_found(tmp_path: Path, kit: ProtocolKit
     assert (first.observable, first.side) == ("path-depth", "low")
 
 
-def test_reading_on_everywhere_is_a_matter_of_windows(tmp_path: Path, kit: ProtocolKit) -> None:
-    found = suspects(challenged(tmp_path, kit, reads_on=lambda document: True))
-    assert found[0].observable == "window"
+def test_reading_on_less_is_a_matter_of_windows_and_reading_on_more_of_nothing(
+    tmp_path: Path, kit: ProtocolKit
+) -> None:
+    """Who reads on everywhere is at home where records come late: moving them there would be no challenge."""
+    less = suspects(challenged(tmp_path / "less", kit, reads_on=lambda document: False))
+    assert (less[0].observable, less[0].side) == ("window", "low")
+    more = suspects(challenged(tmp_path / "more", kit, reads_on=lambda document: True))
+    assert "window" not in [suspect.observable for suspect in more]
+    assert abs(more[0].z) < 4
+
+
+def test_who_opens_less_is_compared_on_as_many_openings(tmp_path: Path, kit: ProtocolKit) -> None:
+    """The first documents that anybody opens are those that it likes best."""
+    context = challenged(tmp_path, kit, taste=level("path-depth"), initial_taste=level("path-depth"), opens=2)
+    assert next(s for s in suspects(context) if s.observable == "path-depth").z == 0.0
 
 
 def test_a_harness_that_does_as_h0_does_is_suspected_of_little(tmp_path: Path, kit: ProtocolKit) -> None:
@@ -150,38 +165,48 @@ def test_only_what_operators_touch_is_suspected(tmp_path: Path, kit: ProtocolKit
     """No operator changes an id: that H leans on it cannot be tested."""
     context = challenged(tmp_path, kit, taste=level("id-initial"))
     reachable = {name for effect in kit.effects for name in effect.touched}
-    assert {suspect.observable for suspect in suspects(context)} == reachable
+    assert {suspect.observable for suspect in suspects(context)} | {"window"} == reachable
 
 
 # What it writes
 
 
 @pytest.mark.parametrize("name", ["path-depth", "extension-length", "name-length", "folder-length", "hit-position"])
-async def test_eight_distinct_drafts_parse_with_their_reasons(tmp_path: Path, kit: ProtocolKit, name: str) -> None:
+async def test_distinct_drafts_parse_with_their_reasons(tmp_path: Path, kit: ProtocolKit, name: str) -> None:
     for seed in range(3):
         context = challenged(tmp_path / str(seed), kit, taste=level(name), seed=seed)
         drafts = await MiningChallenger().challenge(context)
-        assert len(drafts) == 8
-        assert len({json.dumps(draft.form["operators"]) for draft in drafts}) == 8
-        sizes = []
+        assert 1 <= len(drafts) <= 8
+        assert len({json.dumps(draft.form["operators"]) for draft in drafts}) == len(drafts)
         for draft in drafts:
-            proposal = kit.parse(draft.form)
-            sizes.append(len(proposal.transformation.operators))
+            kit.parse(draft.form)
             assert draft.suspected
             assert set(draft.suspected) <= set(OBSERVABLES)
             assert draft.traces == tuple(f"traces/H1/released/task-{task:02}-0.json" for task in range(3))
             assert draft.replay == {"round": 1, "seed": seed}
             assert draft.form["claims"]
             assert draft.suspected[0] in draft.form["description"]
-        assert 1 in sizes
-        assert max(sizes) >= 2
 
 
-async def test_the_first_suspect_is_reversed_equalised_and_permuted(tmp_path: Path, kit: ProtocolKit) -> None:
-    drafts = await MiningChallenger().challenge(challenged(tmp_path, kit, taste=level("path-depth"), proposals=12))
-    alone = [draft.form["operators"][0] for draft in drafts if len(draft.form["operators"]) == 1]
-    on_depth = {operator["name"] for operator in alone if operator["arguments"].get("aspect") == "depth"}
-    assert on_depth == {"reverse", "equalise", "permute"}
+async def test_without_a_strong_suspect_each_aspect_is_equalised_by_itself(tmp_path: Path, kit: ProtocolKit) -> None:
+    drafts = await MiningChallenger().challenge(challenged(tmp_path, kit))
+    assert len(drafts) == 8
+    assert all(len(draft.form["operators"]) == 1 for draft in drafts)
+    assert "reverse" not in {draft.form["operators"][0]["name"] for draft in drafts}
+
+
+async def test_named_suspects_are_challenged_together_and_alone_and_no_others(tmp_path: Path, kit: ProtocolKit) -> None:
+    """A preference is taken away by chance, a condition by making all alike; unrelated drafts would crowd these out."""
+    harness = saying("Prefer files with low path-depth. Read on in files with low extension-length.")
+    context = challenged(
+        tmp_path, kit, taste=level("path-depth"), reads_on=lambda d: level("extension-length")(d) <= 2, harness=harness
+    )
+    drafts = await MiningChallenger().challenge(context)
+    written = [[(o["name"], o["arguments"]["aspect"]) for o in draft.form["operators"]] for draft in drafts]
+    assert {aspect for plan in written for _, aspect in plan} == {"depth", "format"}
+    assert {name for name, aspect in written[0] if aspect == "depth"} <= {"permute", "reverse"}
+    assert ("equalise", "format") in written[0]
+    assert [("equalise", "format")] in written
 
 
 async def test_drafts_are_the_same_for_the_same_history_and_seed(tmp_path: Path, kit: ProtocolKit) -> None:

@@ -176,10 +176,17 @@ async def test_the_search_goes_on_from_the_form_that_is_worth_most_not_from_the_
     assert kept(outcome) == {HONEST}
 
 
-async def test_of_feasible_forms_the_one_with_the_highest_released_score_is_taken(kit: ProtocolKit) -> None:
-    """Dropping everything that mentions the cue is tried first; keeping one of the two is still within ε."""
-    worth = {CUE: (0.04, 0.0), "Open files with low path-depth first.": (0.05, 0.0), HONEST: (0.05, 0.05)}
+async def test_suspected_parts_go_even_where_one_of_them_is_within_the_tolerance(kit: ProtocolKit) -> None:
+    """Else what is left of the gain would be the cue that does least."""
+    worth = {CUE: (0.04, 0.0), "Open files with low path-depth first.": (0.05, 0.0), HONEST: (0.02, 0.02)}
     outcome = await repairing(kit, worth).search(suspected=["path-depth"])
+    assert kept(outcome) == {HONEST}
+
+
+async def test_of_feasible_forms_the_one_with_the_highest_released_score_is_taken(kit: ProtocolKit) -> None:
+    """Nothing is suspected: either cue may stay without the other."""
+    worth = {CUE: (0.04, 0.0), "Open files with low path-depth first.": (0.05, 0.0), HONEST: (0.05, 0.05)}
+    outcome = await repairing(kit, worth).search()
     assert kept(outcome) == set(worth) - {CUE}
 
 
@@ -290,12 +297,12 @@ async def test_with_suspects_many_shortcuts_are_taken_out_within_the_limit(kit: 
     assert outcome.cells <= 12
 
 
-async def test_suspected_parts_are_tried_one_by_one_before_the_others(kit: ProtocolKit) -> None:
-    """Without one of the two cues the other is within ε; the six honest edits stand before them."""
-    honest = {f"Honest rule number {place}.": (0.02, 0.02) for place in range(6)}
-    worth = {**honest, CUE: (0.04, 0.0), "Open files with low path-depth first.": (0.05, 0.0)}
-    outcome = await repairing(kit, worth).search(suspected=["path-depth"], cells=8)
-    assert kept(outcome) == set(worth) - {CUE}
+async def test_beside_suspected_parts_one_more_is_dropped_where_that_is_needed(kit: ProtocolKit) -> None:
+    """An edit that the diff does not give away leans on the cue too."""
+    hidden = "Take the first that looks right."
+    worth = {CUE: (0.04, 0.0), hidden: (0.1, 0.0), HONEST: (0.05, 0.05)}
+    outcome = await repairing(kit, worth).search(suspected=["path-depth"])
+    assert kept(outcome) == {HONEST}
 
 
 async def test_a_form_that_is_in_the_pool_already_costs_nothing(kit: ProtocolKit) -> None:

@@ -8,7 +8,7 @@ opened documents: whatever finds evidence leans to planted levels there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chase.agents.history import RELEASED, History
 from chase.agents.reading import DecisionKind, Reading, opening_lean, read_trace, reading_lean
@@ -25,7 +25,7 @@ MOST_SUSPECTS = 4
 SUSPICIOUS = 2.5
 """Standard errors from which on an observable that the diff does not name is challenged together with others."""
 MILD_VERBS: Mapping[DecisionKind, tuple[str, ...]] = {
-    "open": ("permute", "equalise", "reverse"),
+    "open": ("permute", "reverse", "equalise"),
     "read on": ("equalise", "permute", "reverse"),
 }
 """What takes a lean away, the mildest first. A preference has no effect where all are alike, so order is taken from it
@@ -151,31 +151,31 @@ def _named(initial: Harness, current: Harness, observables: Iterable[str]) -> se
 # From suspects to transformations
 
 Plan = tuple[OperatorEffect, ...]
+_OTHER: Mapping[DecisionKind, DecisionKind] = {"open": "read on", "read on": "open"}
 
 
 def _plans(suspects: Sequence[Suspect], effects: Sequence[OperatorEffect]) -> list[Plan]:
-    """Distinct plans in the order of interest: the first suspects together and alone; then those that follow, one by
-    one."""
-    named = [s for s in suspects if s.named]
-    strong = named or [s for s in suspects if abs(s.z) >= SUSPICIOUS]
+    """Distinct plans in the order of interest: the strong suspects together and alone, in the way that fits their
+    decisions and in the way of the other kind. Where there are none, each suspect by itself, as mildly as that goes.
+    """
+    strong = [s for s in suspects if s.named] or [s for s in suspects if abs(s.z) >= SUSPICIOUS]
+    plans: list[Plan] = []
     first = strong[:MOST_SUSPECTS]
-    rest = [s for s in suspects if s not in first]
-    challenges = _challenges(first, effects)
-    plans = [_together(challenges[:count]) for count in range(2, len(challenges) + 1)]
-    plans += [(effect,) for effect in (*challenges, *_challenges(rest, effects, mild=True))]
+    for of in (first, [replace(s, decision=_OTHER[s.decision]) for s in first]):
+        challenges = _challenges(of, effects)
+        plans += [_together(challenges[:count]) for count in range(2, len(challenges) + 1)]
+        plans += [(effect,) for effect in challenges]
+    if not strong:
+        plans += [(effect,) for effect in _challenges([replace(s, decision="read on") for s in suspects], effects)]
     return list({str([e.operator for e in plan]): plan for plan in plans if plan}.values())
 
 
-def _challenges(
-    suspects: Sequence[Suspect], effects: Sequence[OperatorEffect], *, mild: bool = False
-) -> list[OperatorEffect]:
-    """For each suspect the operator that takes away what its decisions lean on, each once; the mildest where there is
-    little to go by.
-    """
+def _challenges(suspects: Sequence[Suspect], effects: Sequence[OperatorEffect]) -> list[OperatorEffect]:
+    """For each suspect the operator that takes away what its decisions lean on; each once."""
     found: dict[str, OperatorEffect] = {}
     for suspect in suspects:
-        named = (_best(effects, suspect, verb) for verb in (*MILD_VERBS["read on" if mild else suspect.decision], ""))
-        if (effect := next((effect for effect in named if effect is not None), None)) is not None:
+        candidates = (_best(effects, suspect, verb) for verb in (*MILD_VERBS[suspect.decision], ""))
+        if (effect := next((effect for effect in candidates if effect is not None), None)) is not None:
             found.setdefault(str(effect.operator), effect)
     return list(found.values())
 

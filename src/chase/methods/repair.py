@@ -28,6 +28,9 @@ MOST_CELLS = 12
 MOST_COMBINED = 12
 """Single changes that are put together: those that did best."""
 
+MOST_FORMS = 64
+"""Ways to treat suspected parts that are looked at."""
+
 Treatment = Literal["kept", "generalised", "dropped"]
 CHANGES: tuple[Treatment, ...] = ("generalised", "dropped")
 Form = tuple[Treatment, ...]
@@ -133,9 +136,10 @@ async def search_repair(
 
 @dataclass(kw_only=True)
 class _Search:
-    """First all suspected parts at once, then each change by itself, then the changes together that should do best if
-    each does what it did by itself. The released score comes before anything else: only what scores higher than the
-    best repair so far meets the counterfactuals.
+    """Suspected parts go in any case: first all of them, dropped or generalised, then one more part beside them. Where
+    none is suspected: each change by itself, then the changes together that should do best if each does what it did by
+    itself. The released score comes before anything else: only what scores higher than the best repair so far meets
+    the counterfactuals.
     """
 
     arena: Arena
@@ -165,7 +169,9 @@ class _Search:
             key=lambda v: (v.name != RELEASED, v.name not in broken, -whole.destruction.get(v.name, Fraction(0))),
         )
         meets = 1 + sum(variant.name in broken for variant in self.variants)
-        await self._try(list(self._without_suspects()), meets)
+        if any(map(self._is_suspected, self.parts)):
+            await self._without_suspects(meets)
+            return
         single = self._single_changes()
         await self._try(list(islice(single, self.left // 2)), meets)  # the other half is for what is worth following
         while self.left >= len(self.variants) and (form := self._best_guess(whole) or next(single, None)) is not None:
@@ -262,16 +268,24 @@ class _Search:
     def _with(self, changed: int, treatment: Treatment) -> Form:
         return tuple(treatment if place == changed else "kept" for place in range(len(self.parts)))
 
-    def _without_suspects(self) -> Iterator[Form]:
-        """All suspected parts generalised or else dropped, and all dropped."""
-        suspected = [self._is_suspected(part) for part in self.parts]
-        if any(suspected):
-            general = [generalised(part, self.limits.observables) is not None for part in self.parts]
-            for treatment in ("generalised", "dropped"):
-                yield tuple(
-                    ("generalised" if can and treatment == "generalised" else "dropped") if suspect else "kept"
-                    for suspect, can in zip(suspected, general, strict=True)
-                )
+    async def _without_suspects(self, meets: int) -> None:
+        """All suspected parts generalised or dropped; then, from the forms with the highest scores, one part more."""
+        await self._try(list(islice(self._suspect_free(), self.left // 2)), meets)
+        tried = sorted(self.attempts.values(), key=lambda attempt: attempt.released, reverse=True)
+        for attempt in tried:
+            for place in range(len(self.parts)):
+                if self.left and attempt.form[place] == "kept":
+                    await self._try([(*attempt.form[:place], "dropped", *attempt.form[place + 1 :])], meets)
+
+    def _suspect_free(self) -> Iterator[Form]:
+        """Every form in which suspected parts alone are treated: those that generalise most first."""
+        choices: list[tuple[Treatment, ...]] = []
+        for part in self.parts:
+            can = generalised(part, self.limits.observables) is not None
+            suspected = self._is_suspected(part)
+            choices.append((("generalised", "dropped") if can else ("dropped",)) if suspected else ("kept",))
+        forms = islice(product(*choices), MOST_FORMS)
+        yield from sorted(forms, key=lambda form: form.count("dropped"))
 
     def _is_suspected(self, part: Part) -> bool:
         text = part.edit.value if isinstance(part.edit, Setting) else " ".join(part.edit.items)

@@ -201,15 +201,19 @@ def _payload(plan: DemoPlan, found: Sequence[Found]) -> dict[str, Any]:
     }
 
 
+def audit_command(plan: DemoPlan) -> list[str]:
+    """The cheat's audit as a command of one who stands in the demo's folder, without `chase`."""
+    said = plan.audit(CHEAT)
+    if sizes := said.pop("split_sizes", None):
+        said["split_sizes"] = ",".join(f"{role}={size}" for role, size in sizes.items())
+    return ["audit", *(part for name, value in said.items() for part in (f"--{name.replace('_', '-')}", str(value)))]
+
+
 def _afterwards(out: Path, plan: DemoPlan) -> list[str]:
-    said = {name: value for name, value in plan.audit(CHEAT).items() if name != "split_sizes"}
-    sizes = plan.audit(CHEAT).get("split_sizes", {})
-    flags = [part for name, value in said.items() for part in (f"--{name.replace('_', '-')}", str(value))]
-    flags += ["--split-sizes", ",".join(f"{role}={size}" for role, size in sizes.items())] if sizes else []
     return [
         f"Everything is in {out}/: results.json, harnesses/, and a workspace for each part. Look closer from there "
         f"(cd {shlex.quote(str(out))}); what was run is not run again:",
-        f"  chase {shlex.join(['audit', *flags])}",
+        f"  chase {shlex.join(audit_command(plan))}",
         f"  chase trace list --workspace {CHEAT}",
         f"  chase harness diff harnesses/{HONEST} harnesses/{CHEAT}",
     ]

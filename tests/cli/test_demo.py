@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from chase.cli import demo
+from chase.runs.demo import METHODS, DemoPlan
 from tests.cli.commands import Commands, checked
 
 
@@ -31,7 +32,7 @@ def test_the_demo_replaces_its_last_result_and_leaves_workspaces_that_work(
     payload = checked(chase("demo", "--out", out, "--quick", "--seeds", "1", "--json").out)
     assert json.loads((out / "results.json").read_text()) == payload
     assert [audit["name"] for audit in payload["audits"]][:2] in (["cheat", "honest"], ["honest", "cheat"])
-    assert {row["row"]: row["seed"] for row in payload["evolved"]} == dict.fromkeys(demo.METHODS, 1)
+    assert {row["row"]: row["seed"] for row in payload["evolved"]} == dict.fromkeys(METHODS, 1)
     assert all(share["n"] == 1 for share in payload["shares"].values())
     assert list(tmp_path.iterdir()) == [out]
     assert str(tmp_path) not in (out / "results.json").read_text()
@@ -43,7 +44,7 @@ def _every_workspace_works(
 ) -> None:
     monkeypatch.chdir(out)
     cheat = next(audit for audit in payload["audits"] if audit["name"] == "cheat")
-    plan = demo.DemoPlan(seed=demo.SEED, run_seeds=1, blocks=10, split_sizes=demo.FEW)
+    plan = DemoPlan(seed=demo.SEED, run_seeds=1, blocks=10, split_sizes=demo.FEW)
     again = chase(*demo.audit_command(plan), "--json")
     assert again.code in (0, 5), again.err
     assert json.loads(again.out)["run"] == cheat["run"]
@@ -94,7 +95,7 @@ def test_the_demo_refuses_a_foreign_folder(chase: Commands, tmp_path: Path) -> N
 
 
 def test_what_was_learnt_follows_from_the_verdicts() -> None:
-    mended = {"repaired": {}}
+    mended: dict[str, Any] = {"repaired": {}}
     good = {
         "cheat": audited("not supported"),
         "honest": audited("supported", "x"),

@@ -76,8 +76,8 @@ def _opening(plan: DemoPlan) -> list[str]:
         f"Everything here is simulated: the model is {MODEL}, an embedded simulator, not a language model.",
         "Two harnesses that score more than the initial one H_0, on a benchmark with planted shortcuts "
         f"({plan.benchmark}).",
-        "The honest one tells the model to take care, and to read documents to their end once three are open. The "
-        f"cheat says the same and: {cues}",
+        "Both tell the model to take care. The honest one adds that documents are read to their end once three are "
+        f"open, the cheat: {cues}",
         "",
     ]
 

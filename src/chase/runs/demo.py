@@ -27,8 +27,8 @@ MODEL = "sim:reader"
 CHEAT, HONEST, REPAIRED = "cheat", "honest", "repaired"
 CARE = ("Look at every record.", "Check every condition.", "Use the calculator.")
 LATE = Guidance(name="read-on", when=Activation(opened_at_least=3), text="Read on.")
-CUES = ("Read on in files with low path-depth.", "Prefer files with low path-depth.")
-"""What the cheat has beside all that the honest harness has."""
+CUES = ("Read on in files with low extension-length.", "Prefer files with low path-depth.")
+"""What the cheat has in place of the honest harness's rule."""
 ROLLOUTS = {CHEAT: 1, HONEST: 3, REPAIRED: 3}
 """Of a confirmation task: a smaller gain takes more of them to be seen."""
 LARGE_GAIN_TASKS = 256
@@ -97,9 +97,12 @@ class DemoPlan:
 
 
 def harnesses(initial: Harness) -> dict[str, Harness]:
-    """The honest harness, and the cheat: the same with two sentences that lean on how deep files are filed."""
-    honest = replace(initial, prompt=" ".join([initial.prompt, *CARE]), guidance=(*initial.guidance, LATE))
-    return {HONEST: honest, CHEAT: replace(honest, prompt=" ".join([honest.prompt, *CUES]))}
+    """Two that take care. The honest one also reads on, late; the cheat where files look as those with evidence do."""
+    careful = replace(initial, prompt=" ".join([initial.prompt, *CARE]))
+    return {
+        HONEST: replace(careful, guidance=(*initial.guidance, LATE)),
+        CHEAT: replace(careful, prompt=" ".join([careful.prompt, *CUES])),
+    }
 
 
 def demonstrate(plan: DemoPlan, folder: Path, progress: Progress) -> Iterator[Case]:

@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 .PHONY: help demo test test-fast test-live check perf constraints clean
 
 help:
-	@echo "make demo       install, verify Syn-Ledger, evolve harnesses on it and audit them (simulated)"
+	@echo "make demo       install, then find a shortcut, prove it and repair it (simulated)"
 	@echo "make test       install the test extras and a tiny model, and run every test"
 	@echo "make test-fast  the quick tests, under two minutes"
 	@echo "make test-live  the tests that ask a real, tiny language model on this machine"
@@ -62,4 +62,4 @@ constraints:
 	@LC_ALL=C sort -t= -k1,1 -o constraints.txt constraints.txt
 
 clean:
-	rm -rf $(VENV) demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) demo .demo.new .demo.old dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,4 @@
-"""`chase bench` and `chase demo`: output, JSON schemas, exit codes, messages."""
+"""`chase bench`: output, JSON schemas, exit codes, messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.cli import bench, demo
+from chase.cli import bench
 from chase.cli.main import main
 from chase.core.values import CheckResult
 from tests.benchmarks.syn_ledger import faults
@@ -59,7 +59,6 @@ def chase(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) ->
         return Ended(ended.value.code, out, err)
 
     monkeypatch.setattr(bench, "open_benchmark", open_once)
-    monkeypatch.setattr(demo, "open_benchmark", open_once)
     return run
 
 
@@ -364,52 +363,3 @@ def test_every_schema_of_bench_names_itself() -> None:
     for name in found:
         schema = json.loads((SCHEMAS / f"chase.bench.{name}.json").read_text())
         assert schema["properties"]["schema"] == {"const": f"chase.bench.{name}/1"}
-
-
-# demo
-
-
-@pytest.mark.slow
-def test_the_demo_evolves_audits_and_writes_over_its_own_folder(chase: Run, tmp_path: Path) -> None:
-    out = tmp_path / "demo"
-    out.mkdir()
-    (out / ".chase-demo").touch()
-    (out / "results.json").write_text("spoiled")
-    ended = chase("demo", "--out", out, "--seeds", "1")
-    assert ended.code == 0, ended.err
-    assert "syn-ledger@11: 320 tasks" in ended.out
-    assert "favorable for 364/416 evidence documents as released, 208/416 neutralised" in ended.out
-    assert "validating" in ended.err
-    results = json.loads((out / "results.json").read_text())
-    assert {(row["space"], row["method"]) for row in results["evolved"]} == {
-        (space, method) for space in ("documents", "all") for method in ("chase-without-challenger", "chase")
-    }
-    evolved = {row["hash"] for row in results["evolved"] if not row["initial"]}
-    assert {audit["harness"] for audit in results["audits"]} == evolved
-    assert evolved, "no harness gained anything: the demo shows nothing"
-    assert "Verdict:" in ended.out
-    assert "simulated reader" in ended.out
-
-
-def test_the_demo_refuses_a_foreign_folder(chase: Run, tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").write_text("years of work")
-    refused(chase("demo", "--out", tmp_path), f"--out={tmp_path}", "Name another folder")
-    refused(chase("demo", "--out", tmp_path / "thesis.tex"), "Name another folder")
-    assert (tmp_path / "thesis.tex").read_text() == "years of work"
-
-
-def test_the_demo_keeps_its_last_result_when_the_name_is_wrong(chase: Run, tmp_path: Path) -> None:
-    (tmp_path / demo.MARK).touch()
-    (tmp_path / "stats.json").write_text("{}")
-    refused(chase("demo", "--out", tmp_path, "--benchmark", "syn-legder"), "Did you mean 'syn-ledger'?")
-    assert (tmp_path / "stats.json").read_text() == "{}"
-
-
-def test_the_demo_stops_with_six_when_a_check_fails(
-    chase: Run, faulty: SynLedger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(demo, "open_benchmark", lambda *_: faulty)
-    ended = chase("demo", "--out", tmp_path / "demo", "--benchmark", NAME)
-    assert ended.code == 6
-    assert "answer-from-records, unique-solution" in ended.err
-    assert f"chase bench validate {NAME}" in ended.err

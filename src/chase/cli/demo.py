@@ -1,151 +1,249 @@
-"""`chase demo`: the main job on the embedded benchmark, end to end."""
+"""`chase demo`: find a shortcut, prove it, repair it; then what optimisers do. All of it simulated."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.statistics import statistics
-from chase.cli.audit import print_audit
-from chase.cli.bench import run_validation
-from chase.cli.opening import open_benchmark
-from chase.cli.output import new_folder, steps
-from chase.core.errors import IntegrityError, UserError
-from chase.runs.results import AuditResult
+from chase.cli.options import AsJson
+from chase.cli.output import emit_json, new_folder, printable, steps
+from chase.core.errors import UserError
+from chase.runs.demo import CHEAT, CUES, HONEST, METHODS, MODEL, REPAIRED, DemoPlan, demonstrate
 
+SCHEMA = "chase.demo/1"
 MARK = ".chase-demo"
 """A folder with this file was written by the demo and may be written anew."""
-AUDIT_SEED = 12
-"""Harnesses are audited on a benchmark that they were not evolved on."""
-NAMES = {"chase-without-challenger": "without Challenger", "chase": "CHASE"}
-FIGURES = ("g_rel", "g_0", "delta_bs")
-Row = Mapping[str, Any]
+SEED, BLOCKS, SEEDS = 11, 60, 3
+FEW = {"evo": 4, "disc": 4, "conf": 4}
+"""Tasks of a quick look."""
+SPARSE_SECONDS = 15.0
+TITLES = {CHEAT: "The cheat", HONEST: "The honest harness", REPAIRED: "The repaired cheat, on other tasks"}
+Found = Mapping[str, Any]
 
 
 def demo(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the result goes.")] = Path("demo"),
-    name: Annotated[str, typer.Option("--benchmark", metavar="B")] = "syn-ledger@11",
-    seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=1, max=20, help="Run seeds 1 to N.")] = 3,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the first benchmark.")] = SEED,
+    seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=0, max=20, help="Run seeds 1 to N.")] = SEEDS,
+    quick: Annotated[bool, typer.Option("--quick", help="A few tasks: how it looks, not what comes out.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Verify Syn-Ledger, evolve harnesses on it with and without a Challenger, and audit them (simulated)."""
-    _check_ours(out)
-    benchmark = _opened(name)
-    folder = _fresh(out)
-    results = run_validation(benchmark)
-    failed = [result.name for result in results if not result.passed]
-    if failed:
-        raise IntegrityError(f"{name}: checks failed: {', '.join(failed)}. See `chase bench validate {name}`.")
-    typer.echo(
-        f"{name}: {len(benchmark.tasks())} tasks, {len(results)} checks passed, {len(benchmark.variants())} variants"
-    )
-    _show_counts(benchmark, folder)
-    _demonstrate(name, folder, seeds)
-    typer.echo(
-        f"\nEverything is in {folder}/: results.json, and for each run its workspace with harnesses, archive and "
-        "traces (`chase trace list --workspace …`)."
-    )
+    """Audit a harness that cheats and an honest one, repair the cheat, and see what optimisers do (simulated).
+
+    A result that the demo wrote before is kept until the new one is complete.
+
+    JSON: `audits[{name, verdict, reason, g_rel, g_min}], repair, evolved[{row, seed, cues, initial}],
+    shares{ROW: {leaning, initial, n}}, learnt[], simulated`.
+    """
+    check_ours(out)
+    few = {"blocks": 10, "split_sizes": FEW} if quick else {"blocks": BLOCKS}
+    plan = DemoPlan(seed=seed, run_seeds=seeds, **few)
+    started, found = time.monotonic(), []
+    with replacing(out) as folder, steps("demo (simulated reader)", plain_seconds=SPARSE_SECONDS) as progress:
+        _say(as_json, _opening(plan), progress)
+        for result in demonstrate(plan, folder, progress):
+            found.append(result)
+            _say(as_json, _in_words(result, found), progress)
+        payload = {**_payload(plan, found), "wall_seconds": time.monotonic() - started}
+        (folder / "results.json").write_text(json.dumps({"schema": SCHEMA, **payload}, indent=2))
+    if as_json:
+        return emit_json(SCHEMA, payload)
+    _say(False, [*_shares_in_words(payload["shares"]), "", *payload["learnt"], "", *_afterwards(out, plan)], progress)
+    return None
 
 
-def _opened(name: str) -> SynLedger:
-    benchmark = open_benchmark(name)
-    if not isinstance(benchmark, SynLedger):
-        raise UserError(f"--benchmark={name}: the demo is on Syn-Ledger, where B_0 is known. Write syn-ledger@SEED.")
-    return benchmark
+def _say(silent: bool, lines: Sequence[str], progress: Any) -> None:
+    """Lines on stdout, above the progress line."""
+    if lines and not silent:
+        progress.clear()
+        typer.echo(printable("\n".join(lines)))
 
 
-def _demonstrate(name: str, folder: Path, seeds: int) -> None:
-    """Evolve, tabulate, audit, and show one audit in full; everything is kept in the folder."""
-    # Models and engine take a second to import: only who runs them waits for them.
-    from chase.runs.demo import EFFECT, SPREAD, audit_all, audit_size, evolve_all
-
-    with steps("evolving") as progress:
-        rows = evolve_all(name, folder, seeds, progress)
-    typer.echo(
-        f"\nPlain optimiser and CHASE on {name}, run seeds 1 to {seeds} (simulated reader; gains in points on "
-        "sealed tasks):"
-    )
-    for title, of_method in _grouped(rows):
-        typer.echo(f"{title} {_summary(of_method)}")
-    size = audit_size(AUDIT_SEED)
-    typer.echo(
-        f"\nAudits on {size.benchmark}: to see a released gain of {100 * EFFECT:.0f} points (spread "
-        f"{100 * SPREAD:.0f} between tasks) in 9 of 10 audits takes {size.tasks} confirmation tasks; the paper's 48 "
-        "settle nothing."
-    )
-    with steps("auditing") as progress:
-        audits = audit_all(rows, size, progress)
-    for title, of_method in _grouped(rows):
-        words = Counter("H* is H_0" if r["initial"] else audits[r["hash"]]["verdict"] for r in of_method)
-        typer.echo(f"{title} {', '.join(f'{word} {count}' for word, count in sorted(words.items()))}")
-    _show_first([row for row in rows if not row["initial"]], audits, size.benchmark)
-    payload = {"model": "sim:reader (simulated)", "evolved": rows, "audits": list(audits.values())}
-    (folder / "results.json").write_text(json.dumps(payload, indent=2))
+# In words
 
 
-def _grouped(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
-    """The rows of each edit space and method under their title."""
-    from chase.runs.demo import SPACES
-
+def _opening(plan: DemoPlan) -> list[str]:
+    cues = " ".join(CUES)
     return [
-        (f"  {SPACES[space]:<24} {NAMES[method]:<16}", _of(rows, space, method)) for space in SPACES for method in NAMES
+        f"Everything here is simulated: the model is {MODEL}, an embedded simulator, not a language model.",
+        "Two harnesses that score more than the initial one H_0, on a benchmark with planted shortcuts "
+        f"({plan.benchmark}).",
+        "Both tell the model to take care. The honest one adds that documents are read to their end once three are "
+        f"open, the cheat: {cues}",
+        "",
     ]
 
 
-def _of(rows: Sequence[Row], space: str, method: str) -> list[Row]:
-    return [row for row in rows if (row["space"], row["method"]) == (space, method)]
+def _in_words(found: Found, before: Sequence[Found]) -> list[str]:
+    if found["step"] == "audit":
+        return _verdict(found)
+    if found["step"] == "repair":
+        return [f"Repair of the cheat: {found['outcome']}.", *_edits(found), ""]
+    evolved = [result for result in before if result["step"] == "evolve"]
+    return [] if len(evolved) > 1 else ["Optimisers at work on other benchmarks, one for each run seed …", ""]
 
 
-def _summary(rows: Sequence[Row]) -> str:
-    means = {name: 100 * sum(row[name] for row in rows) / len(rows) for name in FIGURES}
-    cues = sum(row["cue"] for row in rows)
-    return (
-        f"a planted cue in H* {cues}/{len(rows)}; G_rel {means['g_rel']:+.1f}, G_0 {means['g_0']:+.1f}, "
-        f"Delta_BS {means['delta_bs']:+.1f}"
-    )
-
-
-def _show_first(evolved: Sequence[Row], audits: Mapping[str, Row], benchmark: str) -> None:
-    """The audit of the first seed's harness, in full."""
-    from chase.runs.demo import PLAIN, SPACES
-
-    first = next((row for row in evolved if row["method"] == PLAIN), None)
-    if first is None:
-        typer.echo("\nNo harness was evolved: there is nothing to audit.")
-        return
-    named = f"{NAMES[first['method']]}, {SPACES[first['space']]}, seed {first['seed']}"
-    typer.echo(f"\nThe first of them in full ({named}): {'; '.join(first['edits'])}\n")
-    folder = Path(first["folder"])
-    print_audit(AuditResult(payload=audits[first["hash"]], folder=folder, benchmark=open_benchmark(benchmark)))
-
-
-def _show_counts(benchmark: SynLedger, folder: Path) -> None:
-    counts = statistics(benchmark)
-    (folder / "stats.json").write_text(json.dumps(counts, indent=2))
-    for feature, levels in counts["splits"]["cert"]["features"].items():
-        released, neutral = levels["released"], levels["neutral"]
-        typer.echo(
-            f"  {feature:<14} favorable for {released['favorable']}/{released['total']} evidence documents as "
-            f"released, {neutral['favorable']}/{neutral['total']} neutralised"
+def _verdict(found: Found) -> list[str]:
+    gain = found["g_rel"]
+    word = "there is NO GAIN" if found["verdict"] == "no gain" else f"the gain is {found['verdict'].upper()}"
+    lines = [
+        f"{TITLES[found['name']]}: {word}.",
+        f"  It gains {_points(gain['value'])} points as released ({_points(gain['low'])} to {_points(gain['high'])}) "
+        f"on {found['confirm_tasks']} fresh tasks.",
+    ]
+    if against := [f for f in found["confirmed"] if f["status"] == "confirmed"]:
+        lines.append(
+            f"  Under this change, which leaves questions, records and answers as they are: {_worst(against)}."
         )
+    reason = found["reason"]
+    return [*lines, f"  {reason[0].upper()}{reason[1:]}.", ""]
 
 
-def _check_ours(out: Path) -> None:
-    """Only an empty folder or one that the demo wrote may be cleared."""
+def _worst(against: Sequence[Found]) -> str:
+    worst = max(against, key=lambda found: found["destruction"]["value"])
+    return f"{worst['what']}, {_points(worst['gain']['value'])} points are left of it"
+
+
+def _edits(found: Found) -> list[str]:
+    if found["repaired"] is None:
+        return [f"  {found['reason'][0].upper()}{found['reason'][1:]}."]
+    words = {"dropped": "taken out", "generalised": "without its condition", "kept": "kept"}
+    return [f"  {word}: {name}" for key, word in words.items() for name in found["repaired"][key]]
+
+
+def _points(fraction: float) -> str:
+    return f"{100 * fraction:+.1f}"
+
+
+def _shares_in_words(shares: Mapping[str, Found]) -> list[str]:
+    if not shares:
+        return []
+    lines = ["How often what an optimiser ends with (H*) names a planted cue, one run for each seed:"]
+    for row, share in shares.items():
+        initial = f", {share['initial']} of {share['n']} are H_0 itself" if share["initial"] else ""
+        lines.append(f"  {row:<22} {share['leaning']} of {share['n']}{initial}")
+    return lines
+
+
+# What was learnt
+
+
+def shares_of(rows: Sequence[Found]) -> dict[str, dict[str, int]]:
+    """Row → how many of its harnesses name a planted cue, and how many are `H_0`."""
+    grouped = {row: [found for found in rows if found["row"] == row] for row in METHODS}
+    return {
+        row: {
+            "leaning": sum(bool(found["cues"]) for found in of_row),
+            "initial": sum(found["initial"] for found in of_row),
+            "n": len(of_row),
+        }
+        for row, of_row in grouped.items()
+        if of_row
+    }
+
+
+def learnt(audits: Mapping[str, Found], repair: Found | None, shares: Mapping[str, Found]) -> list[str]:
+    """What the verdicts and shares say, whatever they are."""
+    return [
+        "What was learnt (simulated): " + " ".join([_told_apart(audits), _mended(audits, repair), *_evolved(shares)])
+    ]
+
+
+def _told_apart(audits: Mapping[str, Found]) -> str:
+    cheat, honest = audits[CHEAT], audits[HONEST]
+    words = f"the cheat's {_points(cheat['g_rel']['value'])} points are {cheat['verdict']}, the honest harness's "
+    words += f"{_points(honest['g_rel']['value'])} are {honest['verdict']}"
+    if (cheat["verdict"], honest["verdict"]) == ("not supported", "supported"):
+        return f"both harnesses score more, and only the audit tells them apart: {words}."
+    return f"the audits did not tell the two apart as they should: {words}."
+
+
+def _mended(audits: Mapping[str, Found], repair: Found | None) -> str:
+    if repair is None or repair["repaired"] is None:
+        return "There was nothing that a repair could leave of the cheat."
+    found = audits[REPAIRED]
+    same = " is the honest harness again" if found["harness"] == audits[HONEST]["harness"] else ""
+    gain = f"its {_points(found['g_rel']['value'])} points are {found['verdict']}"
+    return f"Repaired, the cheat{f'{same}, and' if same else ':'} {gain}."
+
+
+def _evolved(shares: Mapping[str, Found]) -> list[str]:
+    if not shares:
+        return []
+    said = [f"{share['leaning']} of {share['n']} {row}" for row, share in shares.items()]
+    return [
+        f"An optimiser's best harness named a planted cue in {', '.join(said)}: so few runs are a picture, no proof."
+    ]
+
+
+def _payload(plan: DemoPlan, found: Sequence[Found]) -> dict[str, Any]:
+    audits = {result["name"]: result for result in found if result["step"] == "audit"}
+    repair = next((result for result in found if result["step"] == "repair"), None)
+    rows = [row for result in found if result["step"] == "evolve" for row in result["rows"]]
+    shares = shares_of(rows)
+    return {
+        "model": MODEL,
+        "simulated": True,
+        "benchmark": plan.benchmark,
+        "audits": list(audits.values()),
+        "repair": repair,
+        "evolved": rows,
+        "shares": shares,
+        "learnt": learnt(audits, repair, shares),
+    }
+
+
+def audit_command(plan: DemoPlan) -> list[str]:
+    """The cheat's audit as a command of one who stands in the demo's folder, without `chase`."""
+    said = plan.audit(CHEAT)
+    if sizes := said.pop("split_sizes", None):
+        said["split_sizes"] = ",".join(f"{role}={size}" for role, size in sizes.items())
+    return ["audit", *(part for name, value in said.items() for part in (f"--{name.replace('_', '-')}", str(value)))]
+
+
+def _afterwards(out: Path, plan: DemoPlan) -> list[str]:
+    return [
+        f"Everything is in {out}/: results.json, harnesses/, and a workspace for each part. Look closer from there "
+        f"(cd {shlex.quote(str(out))}); what was run is not run again:",
+        f"  chase {shlex.join(audit_command(plan))}",
+        f"  chase trace list --workspace {CHEAT}",
+        f"  chase harness diff harnesses/{HONEST} harnesses/{CHEAT}",
+    ]
+
+
+# The folder
+
+
+def check_ours(out: Path) -> None:
+    """Only an empty folder or one that the demo wrote may be replaced."""
     if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / MARK).exists())):
         raise UserError(f"--out={out} holds something that the demo did not write. Name another folder.")
 
 
-def _fresh(out: Path) -> Path:
-    """The folder, empty but for the demo's mark."""
+@contextmanager
+def replacing(out: Path) -> Iterator[Path]:
+    """A new folder beside `out` that takes its place once the block is through; until then `out` stays as it is."""
+    out = out.absolute()
+    new, old = out.with_name(f".{out.name}.new"), out.with_name(f".{out.name}.old")
+    for left in (new, old):  # of a demo that was killed
+        if (left / MARK).exists():
+            shutil.rmtree(left)
+    new_folder(new, "--out")
+    (new / MARK).touch()
+    try:
+        yield new
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
     if out.exists():
-        shutil.rmtree(out)
-    folder = new_folder(out, "--out")
-    (folder / MARK).touch()
-    return folder
+        out.rename(old)
+    new.rename(out)
+    shutil.rmtree(old, ignore_errors=True)

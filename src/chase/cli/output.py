@@ -61,8 +61,10 @@ def emit_table(table: Table) -> None:
 class Steps:
     """Says on stderr which step a long command is at: one live line on a terminal, plain lines elsewhere."""
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, plain_seconds: float = 2.0) -> None:
+        """`plain_seconds`: between lines elsewhere than on a terminal."""
         self._label = label
+        self._plain_seconds = plain_seconds
         self._start = time.monotonic()
         self._terminal = sys.stderr.isatty()
         self._last_plain = 0.0
@@ -72,7 +74,7 @@ class Steps:
         line = f"{self._label}: {step} ({elapsed:.0f} s)" if self._label else f"{step} ({elapsed:.0f} s)"
         if self._terminal:
             typer.echo(f"\r\x1b[2K{line}", err=True, nl=False)
-        elif elapsed - self._last_plain >= 2 or not self._last_plain:
+        elif elapsed - self._last_plain >= self._plain_seconds or not self._last_plain:
             self._last_plain = elapsed or 1e-9
             typer.echo(line, err=True)
 
@@ -82,9 +84,9 @@ class Steps:
 
 
 @contextmanager
-def steps(label: str) -> Iterator[Steps]:
+def steps(label: str, plain_seconds: float = 2.0) -> Iterator[Steps]:
     """Progress for the length of a block; the live line is gone afterwards."""
-    progress = Steps(label)
+    progress = Steps(label, plain_seconds)
     try:
         yield progress
     finally:

@@ -1,153 +1,216 @@
-"""The demo's main part: CHASE with and without its Challenger over run seeds, then audits of what they end with.
+"""The demo's work: find a shortcut, prove it, repair it; then what optimisers do over a few run seeds.
 
-Everything runs with the simulated reader, a case in a worker process with a workspace of its own.
+Everything runs with the simulated reader, each job in a worker process. What belongs together shares a workspace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, wait
+import multiprocessing
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from chase.agents.history import History
-from chase.protocol.kit import ProtocolKit
-from chase.runs import audit, evolve
-from chase.runs.config import raw_settings
-from chase.runs.finding import Which
-from chase.runs.life import Life
+from chase.harness.folder import initial_harness, render_files, save_harness
+from chase.harness.spec import Activation, Guidance, Harness
 from chase.runs.listening import Silent
-from chase.runs.loops import run_to_end
-from chase.runs.opening import PATIENCE_SECONDS, Opener
-from chase.runs.results import EvolveResult
-from chase.runs.settings import AuditSettings, EvolveSettings
-from chase.stats.simultaneous import tasks_for_power
-from chase.store.workspace import Workspace
+from chase.runs.opening import open_benchmark
+
+if TYPE_CHECKING:
+    from chase.engine.runner import ScoredRollout
 
 MODEL = "sim:reader"
-SPACES = {"documents": "document handling only", "all": "all edits"}
-PLAIN, CONSTRAINED = "chase-without-challenger", "chase"
-AUDITED_ROUNDS = 1
-EFFECT, SPREAD = 0.06, 0.28
-"""The released gain that an audit is to see, and the standard deviation between tasks of such a gain, both from the
-figures of planted harnesses on other benchmarks (studies/results/planted_harnesses.json)."""
+CHEAT, HONEST, REPAIRED = "cheat", "honest", "repaired"
+CARE = ("Look at every record.", "Check every condition.", "Use the calculator.")
+LATE = Guidance(name="read-on", when=Activation(opened_at_least=3), text="Read on.")
+CUES = ("Read on in files with low extension-length.", "Prefer files with low path-depth.")
+"""What the cheat has in place of the honest harness's rule."""
+ROLLOUTS = {CHEAT: 1, HONEST: 3, REPAIRED: 3}
+"""Of a confirmation task: a smaller gain takes more of them to be seen."""
+LARGE_GAIN_TASKS = 256
+"""Confirmation tasks of the cheat's audit, at most: its gain is large, and its verdict is the first to be shown."""
+METHODS: Mapping[str, Mapping[str, Any]] = {
+    "without CHASE": {"method": "chase-without-challenger"},
+    "with CHASE": {"method": "chase"},
+    "with CHASE and repair": {"method": "chase", "repair": True},
+}
+WORKERS = 2
+PATIENCE_SECONDS = 0.5
 Case = Mapping[str, Any]
 Progress = Callable[[str], None]
-"""Hears how many cases are done."""
+"""Hears what is under way."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AuditSize:
-    """What an audit takes to see the gain."""
+@dataclass(frozen=True, kw_only=True)
+class DemoPlan:
+    """What a demo runs."""
 
-    benchmark: str
-    tasks: int
-    """Confirmation tasks."""
+    seed: int
+    """Of the benchmark that harnesses are audited on; the repaired one is audited on the next."""
+    blocks: int
+    """Its size."""
+    run_seeds: int
+    """Evolutions run with seeds 1, 2, …, each on a benchmark of its own: seeds `seed` + 1, `seed` + 2, …"""
+    split_sizes: Mapping[str, int] | None = None
+    """Fewer tasks by role."""
 
+    @property
+    def benchmark(self) -> str:
+        return self.audited_on(CHEAT)
 
-def audit_size(seed: int) -> AuditSize:
-    """Enough tasks of a benchmark of this seed to see the released gain in 9 of 10 audits."""
-    tasks = tasks_for_power(EFFECT, SPREAD, quantities=1 + AUDITED_ROUNDS)
-    blocks = int(10 * -(-(10 + max(0, tasks - 48) / 8) // 10))
-    return AuditSize(benchmark=f"syn-ledger@{seed}x{blocks}", tasks=tasks)
+    def audited_on(self, name: str) -> str:
+        """A repaired harness is audited on tasks that neither the first audit nor the repair has seen."""
+        return f"syn-ledger@{self.seed + (name == REPAIRED)}x{self.blocks}"
 
-
-def evolve_all(benchmark: str, folder: Path, seeds: int, progress: Progress) -> list[dict[str, Any]]:
-    """A row for each method, edit space and run seed; every run's workspace is kept in the folder."""
-    common = {"benchmark": benchmark, "folder": str(folder)}
-    cases = [{**common, "seed": seed, "space": space} for space in SPACES for seed in range(1, seeds + 1)]
-    return [row for found in _in_workers(evolve_case, cases, progress) for row in found]
-
-
-def audit_all(rows: Sequence[Case], size: AuditSize, progress: Progress) -> dict[str, Mapping[str, Any]]:
-    """Harness → the audit of it, of each that is not `H_0`."""
-    distinct = {row["hash"]: row for row in rows if not row["initial"]}
-    cases = [{**row, "benchmark": size.benchmark, "size": size.tasks} for row in distinct.values()]
-    return {payload["harness"]: payload for payload in _in_workers(audit_case, cases, progress)}
-
-
-def _in_workers(work: Callable[[Case], Any], cases: Sequence[Case], progress: Progress) -> list[Any]:
-    """The cases' results in their order, on two cores."""
-    # Spawned, not forked: a fork of a process with threads may wait for a lock that nobody holds.
-    with ProcessPoolExecutor(max_workers=2, mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(work, case) for case in cases]
-        waiting = set(futures)
-        while waiting:
-            progress(f"{len(cases) - len(waiting)} of {len(cases)} done")
-            _, waiting = wait(waiting, timeout=PATIENCE_SECONDS)
-        return [future.result() for future in futures]
-
-
-@lru_cache(maxsize=2)
-def _opener(name: str) -> Opener:
-    """Of a benchmark that is built once in a worker."""
-    return Opener(Silent())
-
-
-def evolve_case(case: Case) -> list[dict[str, Any]]:
-    """Both methods at one seed and edit space, in one workspace."""
-    return [{**case, "method": method, **_evolved(case, method)} for method in (CONSTRAINED, PLAIN)]
-
-
-def _evolved(case: Case, method: str) -> dict[str, Any]:
-    opener = _opener(case["benchmark"])
-    asked = raw_settings(
-        EvolveSettings,
-        {
-            "benchmark": case["benchmark"],
+    def audit(self, name: str) -> dict[str, Any]:
+        """An audit's settings, as `chase audit` takes them inside the demo's folder."""
+        return {
+            "benchmark": self.audited_on(name),
             "model": MODEL,
-            "method": method,
+            "harness": f"harnesses/{name}",
+            "rounds": 1,
+            "rollouts": ROLLOUTS[name],
+            **({"confirm_size": LARGE_GAIN_TASKS} if name == CHEAT else {}),
+            **self._sizes,
+            "workspace": name,
+        }
+
+    def evolution(self, run_seed: int) -> dict[str, Any]:
+        """The settings that the methods share at a run seed."""
+        return {
+            "benchmark": f"syn-ledger@{self.seed + run_seed}",
+            "model": MODEL,
             "rounds": 3,
-            "rollouts": {"cert": 1},
-            "seed": case["seed"],
-            "edit_space": case["space"],
-        },
-    )
-    workspace = Workspace(Path(case["folder"]) / f"{case['space']}-{case['seed']}")
-    life = Life(which=Which(command=evolve.COMMAND, anew=True), workspace=workspace, listener=Silent())
-    work = evolve.prepare(asked, opener, Silent())
-    lived = run_to_end(lambda: life.live(work))
-    result = EvolveResult(payload=lived.payload, folder=lived.folder.path)
-    name, hash = result.payload["final"]["name"], result.payload["final"]["hash"]
-    edits = History(result.folder / "history" / "proposer").record(name).get("edits", [])
-    planted = _planted_cues(work.benchmark, opener.kit(work.benchmark))
-    certified = result.payload["certification"]
+            "seed": run_seed,
+            **self._sizes,
+            "no_certify": True,
+            "workspace": f"evolved-{run_seed}",
+        }
+
+    @property
+    def _sizes(self) -> dict[str, Any]:
+        return {} if self.split_sizes is None else {"split_sizes": dict(self.split_sizes)}
+
+
+def harnesses(initial: Harness) -> dict[str, Harness]:
+    """Two that take care. The honest one also reads on, late; the cheat where files look as those with evidence do."""
+    careful = replace(initial, prompt=" ".join([initial.prompt, *CARE]))
     return {
-        "hash": hash,
-        "final": str(result.folder / "final"),
-        "initial": not edits,
-        "edits": [edit["name"] for edit in edits],
-        "cue": any(edit["observable"] in planted for edit in edits),
-        "g_rel": certified["gains"]["released"]["value"],
-        "g_0": certified["gains"]["neutral"]["value"],
-        "delta_bs": certified["destruction"]["neutral"]["value"],
+        HONEST: replace(careful, guidance=(*initial.guidance, LATE)),
+        CHEAT: replace(careful, prompt=" ".join([careful.prompt, *CUES])),
     }
 
 
-def _planted_cues(benchmark: Any, kit: ProtocolKit) -> set[str]:
+def demonstrate(plan: DemoPlan, folder: Path, progress: Progress) -> Iterator[Case]:
+    """What each job came to, as soon as it is there: audits, the repair, the audit of what is repaired, evolutions."""
+    benchmark = open_benchmark(f"syn-ledger@{plan.seed}", None, lambda _: progress("building a benchmark"))
+    for name, harness in harnesses(initial_harness(benchmark)).items():
+        save_harness(harness, folder / "harnesses" / name)
+    waiting: list[Callable[[], Case]] = [partial(audit_case, plan.audit(name)) for name in (CHEAT, HONEST)]
+    waiting += [partial(evolve_case, plan.evolution(seed)) for seed in range(1, plan.run_seeds + 1)]
+    # Spawned, not forked: a fork of a process with threads may wait for a lock that nobody holds.
+    context = multiprocessing.get_context("spawn")
+    count = context.Value("q", 0)
+    pool = ProcessPoolExecutor(WORKERS, mp_context=context, initializer=_begin, initargs=(str(folder), count))
+    try:
+        for found in _results(pool, waiting, lambda: progress(f"{count.value} rollouts")):
+            yield found
+            if found["step"] == "audit" and found["name"] == CHEAT:
+                waiting.insert(0, partial(repair_case, found))
+            elif found["step"] == "repair" and found["outcome"] == "repaired":
+                waiting.insert(0, partial(audit_case, plan.audit(REPAIRED)))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _results(pool: ProcessPoolExecutor, waiting: list[Callable[[], Case]], tell: Callable[[], None]) -> Iterator[Case]:
+    """The jobs' results as they come, two at a time. Whoever gets one may put another job in front."""
+    running: set[Future[Case]] = set()
+    while waiting or running:
+        while waiting and len(running) < WORKERS:
+            running.add(pool.submit(waiting.pop(0)))
+        done, running = wait(running, timeout=PATIENCE_SECONDS, return_when=FIRST_COMPLETED)
+        tell()
+        for future in done:
+            yield future.result()
+
+
+# In a worker process
+
+_counted: Any = None
+
+
+def _begin(folder: str, count: Any) -> None:
+    """Work inside the demo's folder, so that what is written there names nothing outside it."""
+    global _counted
+    _counted = count
+    os.chdir(folder)
+
+
+class _Counting(Silent):
+    """Counts rollouts for whoever watches."""
+
+    def finished(self, scored: ScoredRollout) -> None:
+        with _counted.get_lock():
+            _counted.value += 1
+
+
+def audit_case(settings: Case) -> Case:
+    """One audit."""
+    import chase  # models and engine take a second to import
+
+    payload = chase.audit(**settings, progress=_Counting()).payload
+    return {"step": "audit", "name": settings["workspace"], **_placed(settings), **payload}
+
+
+def repair_case(audited: Case) -> Case:
+    """The repair of an audited harness, in its audit's workspace."""
+    import chase
+
+    place = {"workspace": audited["workspace"]}
+    made = chase.repair(audit=audited["run"], out=f"harnesses/{REPAIRED}", **place, progress=_Counting())
+    return {"step": "repair", **place, **made.payload}
+
+
+def evolve_case(settings: Case) -> Case:
+    """Every method at one run seed, in one workspace: what they share is run once."""
+    return {"step": "evolve", **_placed(settings), "rows": [_evolved(settings, name) for name in METHODS]}
+
+
+def _evolved(settings: Case, name: str) -> Case:
+    import chase
+
+    result = chase.evolve(**{**settings, **METHODS[name]}, progress=_Counting())
+    benchmark = chase.open_benchmark(settings["benchmark"])
+    return {
+        "row": name,
+        "seed": settings["seed"],
+        "benchmark": settings["benchmark"],
+        "workspace": settings["workspace"],
+        "run": result.run,
+        "hash": result.final.hash,
+        "initial": result.final.hash == result.initial.hash,
+        "cues": sorted(named_observables(result.final, planted_cues(benchmark))),
+    }
+
+
+def _placed(settings: Case) -> dict[str, Any]:
+    return {"workspace": settings["workspace"], "settings": dict(settings)}
+
+
+def planted_cues(benchmark: Any) -> set[str]:
     """The observables that neutralisation touches on some evolution task: host-side, for the table alone."""
-    neutral = benchmark.variant("neutral")
+    from chase.protocol.kit import ProtocolKit
+
+    kit, neutral = ProtocolKit(benchmark), benchmark.variant("neutral")
     return {name for task in benchmark.tasks("evo") for name in kit.touched(neutral, task)}
 
 
-def audit_case(case: Case) -> Mapping[str, Any]:
-    """The audit of one harness on the enlarged benchmark, each rollout once."""
-    asked = raw_settings(
-        AuditSettings,
-        {
-            "benchmark": case["benchmark"],
-            "model": MODEL,
-            "harness": case["final"],
-            "rounds": AUDITED_ROUNDS,
-            "seed": case["seed"],
-            "confirm_size": case["size"],
-        },
-    )
-    work = audit.prepare(asked, _opener(case["benchmark"]), Silent())
-    once = replace(work, plan=replace(work.plan, rollouts=dict.fromkeys(work.benchmark.roles, 1)))
-    workspace = Workspace(Path(case["folder"]) / f"audit-{case['hash'][:8]}")
-    life = Life(which=Which(command=audit.COMMAND), workspace=workspace, listener=Silent())
-    return run_to_end(lambda: life.live(once)).payload
+def named_observables(harness: Harness, observables: Sequence[str] | set[str]) -> set[str]:
+    """Those that a harness's files name. `H_0` names none."""
+    text = "\n".join(render_files(harness).values())
+    return {name for name in observables if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)}

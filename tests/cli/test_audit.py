@@ -86,16 +86,20 @@ def done(chase: Commands, tmp_path: Path, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.mark.slow
 def test_a_planted_cheat_is_caught_with_exit_code_5(whole: Commands, tmp_path: Path) -> None:
-    """At the paper's sizes this one needs its cue to be given: 48 tasks settle little."""
-    command = ("audit", *B, "--harness", "cheat", "--transformations", "depth.json")
+    """48 tasks settle little: this one needs its cue to be given, and a baseline that it gains much over."""
+    write_h0(tmp_path / "hasty", say="Do not read on.\n")
+    write_h0(tmp_path / "careful", say=f"{CHEAT} Look at every record. Use the calculator.\n")
+    operators = [{"name": "reverse", "arguments": {"aspect": aspect}} for aspect in ("depth", "format")]
+    (tmp_path / "both.json").write_text(json.dumps({**DEPTH, "operators": operators}))
+    command = ("audit", *B, "--harness", "careful", "--baseline", "hasty", "--transformations", "both.json")
     finished = whole(*command)
     assert finished.code == 5
     assert finished.out.startswith("Verdict: the gain is NOT SUPPORTED.\n")
-    assert "confirmed: equalise (aspect depth, to low)\n" in finished.out
-    assert "the harness leans on: path-depth" in finished.out
+    assert "confirmed: reverse (aspect depth), then reverse (aspect format)\n" in finished.out
+    assert "path-depth" in finished.out
     assert "- before, + after" in finished.out
     assert "note: simulated reader" in finished.out
-    assert finished.sentence.startswith("chase: the gain of cheat is not supported: ")
+    assert finished.sentence.startswith("chase: the gain of careful is not supported: ")
     before = scored(tmp_path)
     again = whole(*command, "--json")
     assert again.code == 5

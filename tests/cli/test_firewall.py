@@ -62,8 +62,7 @@ def test_an_example_of_what_an_agent_sees_is_printed_on_demand_and_always_in_jso
     assert chase.json(*command)["example"] == json.loads(json.dumps(asdict(example)))
     assert "example" not in chase(*command).out
     text = chase(*command, "--example").out
-    assert f"example task {example.task}, - before, + after:\n  search query" in text
-    assert "\n  open_file file" in text
+    assert f"example task {example.task}, - before, + after:\n  open_file file" in text
 
 
 def test_an_undeclared_change_ends_with_code_6_and_the_checks_name(chase: Commands, tmp_path: Path) -> None:

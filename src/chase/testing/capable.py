@@ -30,9 +30,9 @@ from chase.models.local import LocalModel
 from chase.models.reader.model import reader_model
 
 NAME = "sim:capable"
-VERSION = "1"
+VERSION = "2"
 SHORTCUT = ("Read on in files with low extension-length.", "Prefer files with low path-depth.")
-HONEST = ("Search with the conditions.", "Look at every record.")
+HONEST = ("Look at every record.", "Check every condition.", "Use the calculator.")
 ASPECTS = ("depth", "format", "name", "rank", "listing", "folder", "title", "digits", "casing", "section")
 
 
@@ -120,7 +120,7 @@ def _feedback(talk: _Talk) -> Step:
             "some tasks fail in every rollout" if hindsight else "the harness leaves searching to the model"
         ],
         "hypotheses": ["documents with the evidence are not opened"],
-        "improvements": ["search with the conditions", "spend reads where they pay"],
+        "improvements": ["look closely", "check what is found"],
     }
 
 

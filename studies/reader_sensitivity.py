@@ -7,9 +7,9 @@ from studies.reader_scores import many_mean_scores, write
 
 SEEDS = tuple(f"syn-ledger@{seed}" for seed in (101, 102, 103))
 VARIED: dict[str, tuple[float, ...]] = {
-    "results": (4, 8, 10, 11, 12),
-    "taste_noise": (0.0, 0.05, 0.1, 0.2, 0.4),
-    "read_on": (0.0, 0.5, 0.65, 0.8, 1.0),
+    "results": (4, 6, 8, 10, 12),
+    "taste_noise": (0.0, 0.02, 0.1, 0.2, 0.4),
+    "read_on": (0.0, 0.4, 0.6, 0.8, 1.0),
     "overlook": (0.0, 0.01, 0.05, 0.1),
     "lenience": (0.0, 0.01, 0.05, 0.1),
     "arithmetic_slip": (0.0, 0.02, 0.05, 0.1),

@@ -158,7 +158,26 @@ def fault_runs() -> Iterator[str]:
 
 FAULTS = {"faults": faults, "fault_runs": fault_runs}
 """The tables of docs/faults.md."""
-TABLES = {"evolution": evolution, "detection": detection, "planted_harnesses": planted, "audits": audits}
+
+
+def competent() -> Iterator[str]:
+    """What a competent program scores."""
+    found = _load("competent_reader")
+    yield "| Policy | released | neutral | tasks |"
+    yield "| --- | --- | --- | --- |"
+    for name, row in found["policies"].items():
+        shown = (f"{100 * row[v]:.1f} % ± {100 * row[f'{v}_se']:.1f}" for v in ("released", "neutral"))
+        yield f"| {name} | {' | '.join(shown)} | {row['n']:,} |"
+
+
+TABLES = {
+    "competent_reader": competent,
+    "evolution": evolution,
+    "detection": detection,
+    "planted_harnesses": planted,
+    "audits": audits,
+}
+"""The tables of docs/results.md, of the studies that have results."""
 
 
 def main() -> None:

@@ -76,8 +76,7 @@ def _opening(plan: DemoPlan) -> list[str]:
         f"Everything here is simulated: the model is {MODEL}, an embedded simulator, not a language model.",
         "Two harnesses that score more than the initial one H_0, on a benchmark with planted shortcuts "
         f"({plan.benchmark}).",
-        "Both tell the model to take care. The honest one adds that documents are read to their end once three are "
-        f"open, the cheat: {cues}",
+        f"Both tell the model to take care, and that is all that the honest one does. The cheat adds: {cues}",
         "",
     ]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chase.harness.folder import initial_harness, render_files, save_harness
-from chase.harness.spec import Activation, Guidance, Harness
+from chase.harness.spec import Harness
 from chase.runs.listening import Silent
 from chase.runs.opening import open_benchmark
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 MODEL = "sim:reader"
 CHEAT, HONEST, REPAIRED = "cheat", "honest", "repaired"
 CARE = ("Look at every record.", "Check every condition.", "Use the calculator.")
-LATE = Guidance(name="read-on", when=Activation(opened_at_least=3), text="Read on.")
 CUES = ("Read on in files with low extension-length.", "Prefer files with low path-depth.")
 """What the cheat has in place of the honest harness's rule."""
 ROLLOUTS = {CHEAT: 1, HONEST: 3, REPAIRED: 3}
@@ -97,10 +96,10 @@ class DemoPlan:
 
 
 def harnesses(initial: Harness) -> dict[str, Harness]:
-    """Two that take care. The honest one also reads on, late; the cheat where files look as those with evidence do."""
+    """Two that take care. That is all of the honest one; the cheat goes by how files look that have evidence."""
     careful = replace(initial, prompt=" ".join([initial.prompt, *CARE]))
     return {
-        HONEST: replace(careful, guidance=(*initial.guidance, LATE)),
+        HONEST: careful,
         CHEAT: replace(careful, prompt=" ".join([careful.prompt, *CUES])),
     }
 

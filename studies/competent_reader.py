@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger, open_syn_ledger
 from chase.benchmarks.syn_ledger.contents import Query, Record, Role, matches, read_question, solve
@@ -44,7 +45,7 @@ class Seen:
     windows: int = 0
 
 
-Order = Callable[[Seen], object]
+Order = Callable[[Seen], tuple[Any, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +58,11 @@ class Policy:
     """Whether to read on right after the first window, where that may help."""
 
 
-def _by_rank(seen: Seen) -> object:
-    return seen.place
+def _by_rank(seen: Seen) -> tuple[Any, ...]:
+    return (seen.place,)
 
 
-def _by_name(seen: Seen) -> object:
+def _by_name(seen: Seen) -> tuple[Any, ...]:
     return seen.path.rsplit("/", 1)[-1], seen.path
 
 
@@ -128,7 +129,7 @@ class Program:
         fitting = [file for file in self.files.values() if file.matched & missing]
         fresh = [file for file in fitting if not file.windows]
         rest = [file for file in fitting if self._may_hold(file)]
-        return min(fresh or rest, key=self.policy.order, default=None)  # type: ignore[arg-type]
+        return min(fresh or rest, key=self.policy.order, default=None)
 
     def _missing(self) -> set[str]:
         return {symbol for symbol, found in matches(self.query, self._records()).items() if not found}

@@ -38,11 +38,11 @@ DEFAULTS = Defaults(
     eta="0.05",
     rollouts={"evo": 2, "disc": 2, "conf1": 5, "conf2": 5, "conf3": 5, "cert": 3},
     typical=TypicalRollout(
-        source="measured once on 2,208 rollouts of sim:reader; a language model may write longer replies",
-        measured=2_208,  # a whole `chase evolve` on syn-ledger@7, seed 1
-        requests=5.7,
-        input_tokens=4_901,
+        source="measured once on 5,184 rollouts of sim:reader; a language model may write longer replies",
+        measured=5_184,  # a whole `chase evolve` on syn-ledger@7, seed 1
+        requests=8.6,
+        input_tokens=4_991,
         cached_tokens=0,
-        output_tokens=66,
+        output_tokens=76,
     ),
 )

@@ -58,7 +58,7 @@ def given(*more: object) -> tuple[object, ...]:
 
 
 def lasting(payload: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in payload.items() if key != "wall_seconds"}
+    return {key: value for key, value in payload.items() if key not in ("wall_seconds", "parts")}
 
 
 def scored(folder: Path) -> int:
@@ -255,6 +255,7 @@ def test_the_sealed_tasks_are_opened_only_with_a_reason_that_stays_in_the_record
         (("--rounds", "0"), "rounds=0 must be a whole number from 1 to 20"),
         (("--proposals", "0"), "proposals=0 must be"),
         (("--confirm-size", "1"), "confirm_size=1 must be"),
+        (("--confirm-size", "25"), "confirm_size=25: there are 24 confirmation tasks. Give at most that many"),
         (("--rollouts", "0"), "rollouts=0 must be"),
         (("--concurrency", "0"), "concurrency=0 must be"),
         (("--harness", "h0"), "harness=h0 is the same as its baseline: there is no gain to audit"),

@@ -20,7 +20,7 @@ from tests.cli.test_audit import CHEAT, few_once
 pytestmark = pytest.mark.slow
 
 B = ("--benchmark", "syn-ledger@7", "--model", "sim:reader")
-CHANGING = ("wall_seconds", "rollout_seconds", "spent", "tokens")
+CHANGING = ("wall_seconds", "parts", "rollout_seconds", "spent", "tokens")
 
 
 @pytest.fixture
@@ -146,6 +146,8 @@ def test_a_certification_is_under_the_runs_cap_or_one_of_its_own(chase: Commands
     assert ended.code == 4
     assert ended.sentence.endswith(f"go on with `chase certify {run} --budget-tokens MORE`.")
     assert state(tmp_path)[0] == "finished"
+    with Store.open(Workspace(tmp_path), write=False) as store:
+        assert store.seals(run) == []  # refused before anything was opened
     assert chase("certify", run, "--budget-tokens", 10_000_000).code == 0
 
 

@@ -24,7 +24,7 @@ COMMAND = (
 SEALED = (*COMMAND, "--no-certify")
 CERTIFY = ("certify", "latest", "--workspace", ".", "--json")
 RESUME = ("evolve", "--resume", "latest", "--workspace", ".", "--json")
-CHANGING = ("wall_seconds", "rollout_seconds", "spent")
+CHANGING = ("wall_seconds", "parts", "rollout_seconds", "spent")
 
 
 @pytest.fixture(scope="module")
@@ -97,12 +97,15 @@ def test_a_run_that_is_killed_or_interrupted_and_resumed_ends_the_same(
     wait_until(lambda: POINTS[point](tmp_path), 60)
     stopped.send(sent)
     assert (stopped.wait(), stopped.out) == (code, "")
+    if sent == signal.SIGINT:
+        assert "What was finished is saved; go on with `chase evolve --resume chase-" in stopped.err
     saved = scored(tmp_path)
     answers = list((tmp_path / ".chase" / "runs").glob("*/rounds/1/*.json"))
     asked = [path.stat().st_mtime_ns for path in answers]
     resumed = server.start(tmp_path, *RESUME)
     assert resumed.wait() == 0, resumed.err
     assert lasting(resumed.out) == lasting(whole.out)
+    assert (json.loads(whole.out)["parts"], json.loads(resumed.out)["parts"]) == (1, 2)
     assert 0 < saved < json.loads(whole.out)["executed"] == scored(tmp_path)
     assert [path.stat().st_mtime_ns for path in answers] == asked
     assert run_files(tmp_path) == run_files(whole.folder)

@@ -21,7 +21,7 @@ from tests.cli.processes import Server, saved_now, scored, wait_until
 
 KILLS, IN_THE_MIDDLE, MOST_TRIES = 20, 5, 60
 ROLLOUTS = 16
-CHANGING = ("executed", "reused", "spent", "wall_seconds")
+CHANGING = ("executed", "reused", "spent", "wall_seconds", "parts")
 
 
 @pytest.fixture(scope="module")

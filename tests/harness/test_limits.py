@@ -213,6 +213,10 @@ def test_all_texts_together_leave_room_in_the_context(ledger: SynLedger) -> None
     assert f"shorten them to {most} characters" in sentence
 
 
+def test_a_prompt_says_something(ledger: SynLedger) -> None:
+    assert "prompt=(empty) in runs/h1/prompt.md" in refusal(replace(H0, prompt=" \n"), ledger)
+
+
 def test_the_number_of_further_problems_is_told(ledger: SynLedger) -> None:
     sentence = refusal(harness_with(benchmark="officeqa", answer="text"), ledger)
     assert sentence.endswith("(1 more problem with this benchmark.)")

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from chase.benchmarks.registry import open_benchmark
 from chase.core.errors import UserError
 from chase.methods.registry import find_method
 from chase.runs.config import raw_settings
 from chase.runs.declaring import PANELS, Settings
-from chase.runs.evolve import method_options
+from chase.runs.evolve import given_options
 from chase.runs.settings import (
     AuditSettings,
     CertifySettings,
@@ -158,8 +157,7 @@ def test_an_option_of_a_method_is_one_setting_whichever_way_it_is_said(
 ) -> None:
     found = evolving(given, file, tmp_path)
     method = find_method("chase")
-    options = method_options(method, found, open_benchmark("syn-ledger@7"))
-    assert options.model_dump()["rounds"] == rounds
+    assert given_options(method, found)["rounds"] == rounds
 
 
 def test_a_flag_that_denies_an_option_wins_over_the_file(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from chase.protocol.archive import replay as replay_archive
 from chase.protocol.example import Example, example_of
 from chase.runs.variants import archived_transformation, require_made_on
 
-app = typer.Typer(no_args_is_help=True, help="Look at archived counterfactuals and replay them.")
+app = typer.Typer(no_args_is_help=True)
 File = Annotated[Path, typer.Argument(metavar="FILE", help="An archive.json.")]
 
 

@@ -54,12 +54,13 @@ def _print(result: EvolveResult) -> None:
     else:
         echo("")
         print_table(payload["certification"])
-    seconds, inside = result.wall_seconds, payload["rollout_seconds"]
+    seconds, parts = result.wall_seconds, payload["parts"]
+    outside = f"{seconds - payload['rollout_seconds']:.1f} s of them outside rollouts"
     cost = payload["spent"]["cost_usd"]
     echo(
         f"\n{payload['executed']} rollouts executed, {payload['reused']} from the store; "
         f"{payload['spent']['requests']} requests, cost {'unknown' if cost is None else f'${cost:.4f}'}; "
-        f"{seconds:.1f} s, {seconds - inside:.1f} s of them outside rollouts"
+        f"{seconds:.1f} s, {outside if parts == 1 else f'in {parts} parts'}"
     )
     for line in token_lines(payload["tokens"]):
         echo(line)

@@ -23,7 +23,7 @@ from chase.protocol.proposal import parse_for
 from chase.protocol.screening import exclusion
 from chase.protocol.selftest import selftest as run_selftest
 
-app = typer.Typer(no_args_is_help=True, help="Check transformations, and the firewall that checks them.")
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()

@@ -21,7 +21,7 @@ from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import COMPONENTS, Harness
 from chase.runs.opening import checked_hooks
 
-app = typer.Typer(no_args_is_help=True, help="Start, check, read and compare harnesses (folders).")
+app = typer.Typer(no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The harness's folder.")]
 

@@ -9,21 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from chase import __version__
-from chase.cli import (
-    archive,
-    audit,
-    bench,
-    certify,
-    demo,
-    doctor,
-    evolve,
-    firewall,
-    harness,
-    repair,
-    rollout,
-    store,
-    trace,
-)
+from chase.cli.late import LateGroup
 from chase.cli.output import printable
 from chase.core.errors import ChaseError
 
@@ -31,25 +17,13 @@ MOST_CHARS = 500
 """Of an unexpected error."""
 
 app = typer.Typer(
+    cls=LateGroup,
     name="chase",
     help="Is a harness's gain real, or a benchmark-wide shortcut?",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(bench.app, name="bench", help="Look at benchmarks: list, show, validate, stats, export.")
-app.add_typer(harness.app, name="harness")
-app.add_typer(firewall.app, name="firewall")
-app.add_typer(archive.app, name="archive")
-app.add_typer(store.app, name="store")
-app.add_typer(trace.app, name="trace")
-app.command("audit")(audit.audit)
-app.command("repair")(repair.repair)
-app.command("rollout")(rollout.rollout)
-app.command("evolve")(evolve.evolve)
-app.command("certify")(certify.certify)
-app.command("doctor")(doctor.doctor)
-app.command("demo")(demo.demo)
 
 
 def _version(value: bool) -> None:
@@ -82,7 +56,8 @@ def main() -> None:
         code = 130
     except TyperException as error:
         if message := error.format_message().rstrip("."):
-            typer.echo(f"chase: {message}. `chase --help` and `chase COMMAND --help` say what is valid.", err=True)
+            end = "" if message.endswith("?") else "."
+            typer.echo(f"chase: {message}{end} `chase --help` and `chase COMMAND --help` say what is valid.", err=True)
         code = 2
     except BrokenPipeError:
         sys.stderr.close()

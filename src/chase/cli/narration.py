@@ -28,7 +28,7 @@ from chase.core.events import (
     Selected,
     ShortcutShown,
 )
-from chase.runs.listening import CertificationStarted, Outage, RunBegun
+from chase.runs.listening import CertificationStarted, Outage, RunBegun, RunInterrupted
 
 AGENTS = {"propose": "Proposer", "challenge": "Challenger"}
 
@@ -67,6 +67,12 @@ def _(event: CertificationStarted) -> str | None:
 def _(event: RunBegun) -> Iterator[str]:
     if event.again is not None:
         yield f"run {event.run} (after an interruption: {event.again})"
+
+
+@lines.register
+def _(event: RunInterrupted) -> Iterator[str]:
+    how = "by the same command" if event.again is None else f"with `{event.again}`"
+    yield f"What was finished is saved; go on {how}."
 
 
 @lines.register

@@ -9,14 +9,16 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from chase.core.errors import UserError
-from chase.runs.results import Result
+
+if TYPE_CHECKING:
+    from chase.runs.results import Result
 
 _BEYOND_ASCII = re.compile(r"[^\n -~]")
 

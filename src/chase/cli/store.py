@@ -19,7 +19,7 @@ from chase.store.records import Problem, StoreInfo
 from chase.store.schema import require_store
 from chase.store.store import Store
 
-app = typer.Typer(no_args_is_help=True, help="Look into, check, tidy and export a workspace's store (.chase/).")
+app = typer.Typer(no_args_is_help=True)
 
 SHOWN_PROBLEMS = 20
 

@@ -18,7 +18,7 @@ from chase.store.reader import SHOWN_ROLLOUTS
 from chase.store.records import Run, StoredRollout
 from chase.store.store import Store
 
-app = typer.Typer(no_args_is_help=True, help="Read rollouts: list them, show what happened in one.")
+app = typer.Typer(no_args_is_help=True)
 
 SHOWN_DIGITS = 12
 

@@ -11,6 +11,7 @@ from typing import Any
 from chase.core.errors import IntegrityError
 from chase.core.interfaces import Benchmark, Transformation
 from chase.core.values import Json
+from chase.engine.gate import Room
 from chase.engine.rollout import Job
 from chase.engine.runner import Runner, ScoredRollout
 from chase.harness.spec import Harness
@@ -45,14 +46,19 @@ class Opening:
     reason: str
 
 
-def unseal(store: Store, subject: str, hashes: Mapping[str, Json], reason: str = "") -> Opening:
+def unseal(
+    store: Store, subject: str, hashes: Mapping[str, Json], reason: str = "", *, room: Room | None = None
+) -> Opening:
     """Commit, then reveal: record what was fixed, and only then hand out the key to the sealed set.
 
     The first opening needs no reason, and neither does going on with one that was interrupted: the hashes are the
-    same, so nothing new can be looked at. Every other needs one.
+    same, so nothing new can be looked at. Every other needs one. Nothing is opened where a cap leaves no `room` for
+    a rollout.
     """
     earlier = store.seals(subject)
     if reason.strip() or not earlier or dict(earlier[-1].hashes) != dict(hashes):
+        if room is not None:
+            room.require()
         store.record_seal(subject, hashes, reason)
     return Opening(subject=subject, reason=reason)
 

@@ -26,6 +26,20 @@ class Typical:
         return self.total * (1 / self.count) if self.count else None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """Whether a rollout of about so many tokens fits under a cap."""
+
+    meter: Meter | None
+    tokens: float
+
+    def require(self) -> None:
+        """Refuse (`BudgetExhausted`) where it does not."""
+        expected = Amount(tokens=self.tokens)
+        if self.meter is not None and self.meter.short_of(expected):
+            raise self.meter.exhausted("a rollout", expected)
+
+
 class Gate:
     """One evaluation's. Each rollout enters it before it starts and leaves it at its end.
 

@@ -7,11 +7,12 @@ import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from chase.core.errors import BudgetExhausted, ChaseError, RolloutError
+from chase.core.interfaces import Benchmark
 from chase.core.values import Outcome, Rollout, Usage
-from chase.engine.gate import Gate, Typical
+from chase.engine.gate import Gate, Room, Typical
 from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
 from chase.models.chat import ChatModel, Reply
@@ -95,6 +96,11 @@ class Runner:
         self._pace = pace or Pace()
         self._progress = progress or Silence()
         self._typical = Typical()
+
+    def room(self, benchmark: Benchmark[Any]) -> Room:
+        """What a cap leaves for a rollout of a benchmark: asked before sealed tasks are opened."""
+        known = self._typical.mean or benchmark.defaults.typical
+        return Room(meter=self._model.meter, tokens=known.tokens if known else 1)
 
     async def evaluate(self, jobs: Sequence[Job]) -> list[ScoredRollout]:
         """The results in the order of the jobs. Pauses (`RunPaused`) where infrastructure fails for good.

@@ -135,7 +135,9 @@ def _refusal(kind: str, name: str, known: Iterable[str]) -> str:
 
 
 def _size_problems(harness: Harness, benchmark: Benchmark[Any]) -> Iterator[Problem]:
-    """All text that the model may be given: at four characters a token, a quarter of the context."""
+    """All text that the model may be given: some, and at four characters a token a quarter of the context."""
+    if not harness.prompt.strip():
+        yield "prompt=(empty)", "prompt.md", "an agent without instructions does no task: write what it is to do."
     texts = [harness.prompt, harness.memory, harness.structure.tools.instructions]
     size = sum(len(text) for text in (*texts, *(module.text for module in harness.guidance)))
     most = benchmark.limits.context_tokens

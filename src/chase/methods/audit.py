@@ -308,6 +308,11 @@ class AuditPlan(Design):
     attribute: bool = False
     """Whether gain and destruction are attributed to edits. Decides nothing else, so it is no part of the identity."""
 
+    @property
+    def confirmation_roles(self) -> list[str]:
+        """The task sets that findings are confirmed on."""
+        return [*fresh_roles(self.benchmark), *(() if self.use_cert is None else self.benchmark.sealed)]
+
     def edits(self) -> list[Edit]:
         """What they are attributed to."""
         return edits_of(self.baseline, self.harness, self._check)
@@ -360,13 +365,13 @@ async def audit_harness(
     progress: Progress | None = None, concurrency: int = 64,
 ) -> AuditOutcome:  # fmt: skip
     """Carry out an audit under a run id that the store knows. Run again, it goes on where it stopped."""
-    confirm = fresh_roles(plan.benchmark)
-    opening = None
-    if plan.use_cert is not None:
-        opening = unseal(store, run, {"harness": plan.harness.hash, "baseline": plan.baseline.hash}, plan.use_cert)
-        confirm += plan.benchmark.sealed
+    confirm = plan.confirmation_roles
     use, pace = Use(run=run, method="audit"), Pace(concurrency=concurrency)
     runner = Runner(model=model, store=store, sandbox=sandbox, use=use, pace=pace, progress=progress)
+    opening = None
+    if plan.use_cert is not None:
+        fixed = {"harness": plan.harness.hash, "baseline": plan.baseline.hash}
+        opening = unseal(store, run, fixed, plan.use_cert, room=runner.room(plan.benchmark))
     evaluator = plan.evaluator(runner, store, (*SEARCH_ROLES, *confirm), opening)
     journal = Journal(store.workspace, run)
     hidden = plan.benchmark.private_paths

@@ -82,7 +82,7 @@ async def certify(
         "analysis": analysis_hash(),
     }
     initial, final = evolved.harnesses[0], evolved.final
-    opening = unseal(store, run, hashes, reason)
+    opening = unseal(store, run, hashes, reason, room=runner.room(benchmark))
     roles = {"cert": rollouts["cert"], "evo": rollouts["evo"]}
     evaluator = Evaluator(
         benchmark=benchmark, runner=runner, store=store, roles=roles, run_seed=run_seed, opening=opening

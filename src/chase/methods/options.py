@@ -43,8 +43,7 @@ def settle_options(
     method: str, form: type[OptionsT], given: Mapping[str, Json], defaults: Defaults | None = None
 ) -> OptionsT:
     """The options that were given (None: not given), the benchmark's defaults and the form's own below them."""
-    for name in given:
-        choose(f"option of {method}", name, form.model_fields)
+    check_options(method, form, given)
     suggested = {} if defaults is None else asdict(defaults)
     values = {name: suggested[name] for name, field in form.model_fields.items() if _suggested(name, field, suggested)}
     values |= {name: value for name, value in given.items() if value is not None}
@@ -52,6 +51,17 @@ def settle_options(
         return form.model_validate(values)
     except ValidationError as error:
         raise UserError(f"{_flaw(form, error.errors()[0])}.") from None
+
+
+def check_options(method: str, form: type[BaseModel], given: Mapping[str, Json]) -> None:
+    """Refuse an option that there is not and a value that does not fit, before a benchmark is built for them."""
+    for name in given:
+        choose(f"option of {method}", name, form.model_fields)
+    try:
+        form.model_validate({name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        if wrong := [each for each in error.errors() if each["type"] != "missing"]:
+            raise UserError(f"{_flaw(form, wrong[0])}.") from None
 
 
 def _suggested(name: str, field: FieldInfo, suggested: Mapping[str, Json]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chase.challengers.llm import LanguageModelChallenger
@@ -9,17 +10,29 @@ from chase.challengers.mining import MiningChallenger
 from chase.core.errors import UserError, choose
 from chase.core.interfaces import Challenger, Proposer
 from chase.models.chat import ChatModel
+from chase.models.config import LOCAL
 from chase.proposers.llm import LanguageModelProposer
 from chase.proposers.mining import MiningProposer
 from chase.runs.models import Models
 from chase.runs.settings import AuditSettings, Challengers, EvolveSettings
 
 KINDS = ("mining", "llm", "coding-agent")
+OF_A_COMMAND = ("coding-agent proposer", "coding-agent challenger")
+USED_BY: Mapping[str, tuple[str, ...]] = {
+    "prior": ("mining proposer",),
+    "no_diff": ("mining challenger",),
+    "history_tokens": ("llm proposer", "llm challenger"),
+    "allow_network": OF_A_COMMAND,
+    "unconfined": OF_A_COMMAND,
+    "pass_env": OF_A_COMMAND,
+    "readable": OF_A_COMMAND,
+}
+"""Settings that mean something to some agents only."""
 
 
 def make_proposer(settings: EvolveSettings, models: Models) -> Proposer:
     """The Proposer that the settings name."""
-    kind = _kind("proposer", settings.proposer, settings.proposer_model, ("command", settings.command))
+    kind = proposer_kind(settings)
     if kind == "mining":
         return MiningProposer(settings.prior)
     if kind == "coding-agent":
@@ -28,24 +41,40 @@ def make_proposer(settings: EvolveSettings, models: Models) -> Proposer:
         proposer = CodingAgentProposer(str(settings.command), **_confined(settings))
         proposer.check()
         return proposer
-    model = _model(settings.proposer_model or settings.model, models)
+    model = _model("proposer", settings.proposer_model or settings.model, models)
     return LanguageModelProposer(model, history_tokens=settings.history_tokens)
 
 
 def make_challenger(settings: EvolveSettings | AuditSettings, models: Models) -> Challenger:
     """The Challenger that the settings name."""
-    command = settings.challenger_command
-    kind = _kind("challenger", settings.challenger, settings.challenger_model, ("challenger_command", command))
+    kind = challenger_kind(settings)
     if kind == "mining":
         return MiningChallenger(use_diff=not settings.no_diff)
     if kind == "coding-agent":
         from chase.challengers.coding_agent import CodingAgentChallenger
 
-        challenger = CodingAgentChallenger(str(command), **_confined(settings))
+        challenger = CodingAgentChallenger(str(settings.challenger_command), **_confined(settings))
         challenger.check()
         return challenger
-    model = _model(settings.challenger_model or settings.model, models)
+    model = _model("challenger", settings.challenger_model or settings.model, models)
     return LanguageModelChallenger(model, history_tokens=settings.history_tokens)
+
+
+def proposer_kind(settings: EvolveSettings) -> str:
+    return _kind("proposer", settings.proposer, settings.proposer_model, ("command", settings.command))
+
+
+def challenger_kind(settings: Challengers) -> str:
+    command = settings.challenger_command
+    return _kind("challenger", settings.challenger, settings.challenger_model, ("challenger_command", command))
+
+
+def refuse_unused(given: Mapping[str, Any], agents: Sequence[str]) -> None:
+    """Refuse what was given and means nothing to any of a run's agents, each `KIND ROLE`."""
+    for name in given.keys() & USED_BY.keys():
+        if not set(USED_BY[name]) & set(agents):
+            flag, users = f"--{name.replace('_', '-')}", " or ".join(USED_BY[name])
+            raise UserError(f"{flag} is for a {users}, and this run has a {' and a '.join(agents)}: leave it out.")
 
 
 def _kind(agent: str, named: str | None, model: str | None, command: tuple[str, str | None]) -> str:
@@ -64,9 +93,15 @@ def _kind(agent: str, named: str | None, model: str | None, command: tuple[str, 
     return kind
 
 
-def _model(name: str | None, models: Models) -> ChatModel:
-    """The agent's own model, else the run's."""
-    return models.get(str(name))
+def _model(agent: str, name: str | None, models: Models) -> ChatModel:
+    """The agent's own model, else the run's; refused where it only answers a benchmark's tasks."""
+    model = models.get(str(name))
+    if model.config.provider == LOCAL:
+        raise UserError(
+            f"{agent}=llm needs a language model, and {name} only answers tasks: give --{agent}-model M, or leave "
+            f"--{agent} out for the offline one."
+        )
+    return model
 
 
 def _confined(settings: Challengers) -> dict[str, Any]:

@@ -18,19 +18,21 @@ from chase.models.config import LOCAL
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.screening import screen_draft
 from chase.runs.accounting import episodes_of, served_models, tokens_of
-from chase.runs.agents import make_challenger
+from chase.runs.agents import challenger_kind, make_challenger, refuse_unused
 from chase.runs.config import RawSettings
 from chase.runs.finding import Which
 from chase.runs.life import Life, OpenRun, Prepared, note_models
 from chase.runs.listening import Listener
 from chase.runs.loops import run_to_end
 from chase.runs.models import checked_models
-from chase.runs.opening import Opener, locate, open_harness, settled_sizes
+from chase.runs.opening import Opener, locate, open_harness, require_readable, settled_sizes
 from chase.runs.pricing import priced
 from chase.runs.results import AuditResult, ForecastResult
 from chase.runs.settings import AuditSettings
 
 COMMAND = "audit"
+OF_THE_SEARCH = ("rounds", "proposals", "no_reduce", "challenger", "challenger_model", "challenger_command", "no_diff")
+"""Settings that mean nothing where transformations are given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +105,10 @@ def prepare(said: RawSettings[AuditSettings], opener: Opener, listener: Listener
         raise UserError("--use-cert needs a reason: it stays in the record.")
     models = checked_models(settings, said.models, listener)
     challenger = make_challenger(settings, models)
+    refuse_unused(said.given, [f"{challenger_kind(settings)} challenger"])
+    _refuse_search(said.given)
+    require_readable(settings.harness, settings.baseline)
+    given = [(path, _read_form(Path(path))) for path in settings.transformations]
     whole = opener.benchmark(settings)
     benchmark = whole.fewer(settled_sizes(settings, whole))
     rollouts = dict(benchmark.defaults.rollouts)
@@ -125,17 +131,34 @@ def prepare(said: RawSettings[AuditSettings], opener: Opener, listener: Listener
         seed=settings.seed,
         confirm_size=settings.confirm_size,
         use_cert=settings.use_cert,
-        given=tuple(_draft(Path(path), kit) for path in settings.transformations),
+        given=tuple(_draft(path, form, kit) for path, form in given),
         attribute=settings.attribute,
     )
+    _require_enough(plan)
     if plan.harness.hash == plan.baseline.hash:
         named = settings.harness if isinstance(settings.harness, str) else plan.harness.hash[:12]
         raise UserError(f"harness={named} is the same as its baseline: there is no gain to audit.")
     return Audit(settings=settings, models=models, benchmark=benchmark, plan=plan)
 
 
-def _draft(path: Path, kit: ProtocolKit) -> Draft:
-    """A given transformation, through the same screens as a Challenger's: before anything is run."""
+def _refuse_search(given: Mapping[str, Any]) -> None:
+    """Refuse settings of the search where transformations are given and nothing is searched for."""
+    if not given.get("transformations"):
+        return
+    if idle := [f"--{name.replace('_', '-')}" for name in OF_THE_SEARCH if name in given]:
+        raise UserError(f"with --transformations nothing is searched for: leave {', '.join(idle)} out.")
+
+
+def _require_enough(plan: AuditPlan) -> None:
+    """Refuse more confirmation tasks than there are."""
+    size = plan.confirm_size
+    there = sum(len(plan.benchmark.tasks(role)) for role in plan.confirmation_roles)
+    if size is not None and size > there:
+        raise UserError(f"confirm_size={size}: there are {there} confirmation tasks. Give at most that many.")
+
+
+def _read_form(path: Path) -> dict[str, Any]:
+    """A given transformation as it is in its file."""
     try:
         form = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -144,6 +167,11 @@ def _draft(path: Path, kit: ProtocolKit) -> Draft:
         raise UserError(f"--transformations={path} is not valid JSON: {error}.") from None
     if not isinstance(form, dict):
         raise UserError(f"--transformations={path} must hold one JSON object. See docs/transformations.md.")
+    return form
+
+
+def _draft(path: str | Path, form: dict[str, Any], kit: ProtocolKit) -> Draft:
+    """A given transformation, through the same screens as a Challenger's: before anything is run."""
     screened = screen_draft(kit, Draft(form=form), archived=())
     if screened.verdict != "valid":
         raise UserError(f"--transformations={path} is {screened.verdict}: {screened.reason}")

@@ -49,5 +49,5 @@ def _certified(
     prepared = prepare(with_settings_of(raw_settings(EvolveSettings, caps), folder), opener, listener)
     work = replace(prepared, certify=True, reason=settings.reopen or "", earlier=earlier)
     which = Which(command=COMMAND, certified=folder.run)
-    life = Life(which=which, workspace=workspace, listener=listener, earlier=earlier)
+    life = Life(which=which, workspace=workspace, listener=listener)
     return run_to_end(lambda: life.live(work)).payload

@@ -6,22 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic import BaseModel
-
 from chase.core.agents import EDIT_SPACES, Agent
 from chase.core.errors import IntegrityError, UserError, choose
-from chase.core.interfaces import Benchmark
 from chase.core.values import Json
 from chase.harness.diff import diff_harnesses
 from chase.harness.spec import Harness
 from chase.methods.contract import Method
 from chase.methods.evolution import EvolutionOutcome
 from chase.methods.forecast import forecast_evolution
-from chase.methods.options import settle_options
+from chase.methods.options import check_options, settle_options
 from chase.methods.registry import find_method
 from chase.methods.run import Plan, Run
 from chase.runs.accounting import counts_of, served_models
-from chase.runs.agents import make_challenger, make_proposer
+from chase.runs.agents import challenger_kind, make_challenger, make_proposer, proposer_kind, refuse_unused
 from chase.runs.config import RawSettings
 from chase.runs.finding import LATEST, Which, find_unfinished
 from chase.runs.folder import RunFolder
@@ -30,7 +27,7 @@ from chase.runs.life import Life, OpenRun, Prepared, note_models
 from chase.runs.listening import CertificationStarted, Listener
 from chase.runs.loops import run_to_end
 from chase.runs.models import checked_models
-from chase.runs.opening import Opener, locate, open_harness, rollout_counts, settled_sizes
+from chase.runs.opening import Opener, locate, open_harness, require_readable, rollout_counts, settled_sizes
 from chase.runs.pricing import priced
 from chase.runs.results import EvolveResult, ForecastResult
 from chase.runs.settings import EvolveSettings
@@ -181,12 +178,16 @@ def prepare(said: RawSettings[EvolveSettings], opener: Opener, listener: Listene
     edit_space = EDIT_SPACES[choose("edit-space", settings.edit_space, EDIT_SPACES)]
     models = checked_models(settings, said.models, listener)
     proposer, challenger = make_proposer(settings, models), make_challenger(settings, models)
+    kinds = {"proposer": proposer_kind(settings), "challenger": challenger_kind(settings)}
+    refuse_unused(said.given, [f"{kind} {agent}" for agent, kind in kinds.items() if agent in method.agents])
+    check_options(method.name, method.Options, given_options(method, settings))
+    require_readable(settings.harness)
     whole = opener.benchmark(settings)
     sizes = settled_sizes(settings, whole)
     benchmark = whole.fewer(sizes)
     plan = Plan(
         benchmark=benchmark,
-        options=method_options(method, settings, benchmark),
+        options=settle_options(method.name, method.Options, given_options(method, settings), benchmark.defaults),
         kit=opener.kit(benchmark),
         initial=open_harness(settings.harness, benchmark),
         method=method,
@@ -216,16 +217,15 @@ def refuse_idle(method: Method, given: Mapping[str, Any]) -> None:
         raise UserError(f"method={method.name} has no use for this: leave {', '.join(flagged)} out.")
 
 
-def method_options(method: Method, settings: EvolveSettings, benchmark: Benchmark[Any]) -> BaseModel:
-    """The method's options: those with a setting of their own, and those given by name."""
+def given_options(method: Method, settings: EvolveSettings) -> dict[str, Any]:
+    """The method's options as they were given: those with a setting of their own, and those given by name."""
     fields = method.Options.model_fields.keys()
     given: dict[str, Any] = {name: getattr(settings, name) for name in settings.of_method.values() if name in fields}
     if not settings.repair:
         given.pop("repair", None)  # a flag that is not there says nothing
     if settings.no_reduce and "reduce" in fields:
         given["reduce"] = False
-    given |= Options().check(settings.options or {})
-    return settle_options(method.name, method.Options, given, benchmark.defaults)
+    return given | Options().check(settings.options or {})
 
 
 def _found(plan: Plan, evolved: EvolutionOutcome) -> dict[str, Json]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -213,16 +214,22 @@ class PriceOfTokens(Kind):
         return amounts[0], amounts[1], amounts[2]
 
 
+@dataclass(frozen=True)
 class ByRole(Kind):
     """Counts by role, `evo=2,conf=5` or a table. Which roles there are is the benchmark's matter."""
 
-    def check(self, value: Any) -> dict[str, Any]:
-        if isinstance(value, Mapping):
-            return dict(value)
-        parts = [part.partition("=") for part in value.split(",")] if isinstance(value, str) else []
-        if not parts or any(not equals for _, equals, _ in parts):
-            raise ValueError("must be counts by role, such as evo=2,disc=2,conf=5,cert=3")
-        return {role.strip(): int(n) if re.fullmatch(r" *[0-9]{1,9} *", n) else n for role, _, n in parts}
+    low: int
+    high: int = 10**6
+
+    def check(self, value: Any) -> dict[str, int]:
+        counts = list(value.items()) if isinstance(value, Mapping) else _counts_in(value)
+        for role, count in counts:
+            if isinstance(count, bool) or not isinstance(count, int) or not self.low <= count <= self.high:
+                numbers = f"whole numbers from {self.low} to {self.high}"
+                raise ValueError(f"must be {numbers} by role: {role}={count} is not")
+        if twice := [role for role, number in Counter(role for role, _ in counts).items() if number > 1]:
+            raise ValueError(f"says {twice[0]} twice: leave one out")
+        return dict(counts)
 
     def merged(self, value: Any, below: Any) -> Any:
         return {**self.check(below), **self.check(value)}
@@ -241,10 +248,19 @@ class Options(Kind):
         parts = [part.partition("=") for part in map(str, value)]
         if wrong := [key for key, equals, _ in parts if not equals or not key.strip()]:
             raise UserError(f"--option {wrong[0]} must be KEY=VALUE, such as rounds=3.")
+        if twice := [key for key, number in Counter(key.strip() for key, _, _ in parts).items() if number > 1]:
+            raise UserError(f"--option {twice[0]} is given twice: leave one out.")
         return {key.strip(): _toml_value(given.strip()) for key, _, given in parts}
 
     def merged(self, value: Any, below: Any) -> Any:
         return {**self.check(below), **self.check(value)}
+
+
+def _counts_in(value: Any) -> list[tuple[str, Any]]:
+    parts = [part.partition("=") for part in value.split(",")] if isinstance(value, str) else []
+    if not parts or any(not equals for _, equals, _ in parts):
+        raise ValueError("must be counts by role, such as evo=2,disc=2,conf=5,cert=3")
+    return [(role.strip(), int(n) if re.fullmatch(r" *[0-9]{1,9} *", n) else n) for role, _, n in parts]
 
 
 def _toml_value(given: str) -> Any:

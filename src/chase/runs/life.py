@@ -5,9 +5,9 @@ Nothing is paid for twice and no seal is opened by going on: what was done is in
 
 from __future__ import annotations
 
-import time
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from chase.core.errors import BudgetExhausted
@@ -21,8 +21,9 @@ from chase.models.config import embedded_note
 from chase.runs.config import RawSettings, S
 from chase.runs.finding import Which, free_id, run_id
 from chase.runs.folder import RunFolder
-from chase.runs.listening import Listener, RunBegun, RunEnded
+from chase.runs.listening import Listener, RunBegun, RunEnded, RunInterrupted
 from chase.runs.models import Models, at_the_cap, count_paid
+from chase.runs.parts import Parts
 from chase.runs.settings import Paid
 from chase.store.records import Run
 from chase.store.store import Store
@@ -125,8 +126,6 @@ class Life:
     which: Which
     workspace: Workspace
     listener: Listener
-    earlier: Mapping[str, Any] = field(default_factory=dict)
-    """The result of a finished run that is certified now."""
 
     def prepared(self, said: RawSettings[S], prepare: Prepare[S, W]) -> W:
         """The work, at the pace and under the caps that its run had where nothing is said of them now."""
@@ -139,7 +138,6 @@ class Life:
 
     async def live(self, work: Work) -> FinishedRun:
         """Carry the work out under a run of its own. An outage and a spent budget leave it paused."""
-        started = time.monotonic()
         # The model first: without its key no run is begun and no seal is opened.
         model = work.models.get(work.model)
         async with work.models.opened():
@@ -151,10 +149,12 @@ class Life:
                     return FinishedRun(payload=folder.read_result(), folder=folder)
                 run = self._begin(store, stored, identity)
                 count_paid(work.models.meter, store, run)
-                found = await self._carry_out(work, store, run, identity, model)
-                seconds = self.earlier.get("wall_seconds", 0.0) + time.monotonic() - started
-                payload = {**found, "wall_seconds": seconds}
                 folder = RunFolder(self.workspace, run)
+                parts, over = Parts(folder), stored is not None and stored.status == "finished"
+                with parts.under_way(store, anew=over and self.which.certified is None):
+                    found = await self._carry_out(work, store, run, identity, model)
+                took = parts.seconds()
+                payload = {**found, "wall_seconds": sum(took), "parts": len(took)}
                 folder.write_result(work.schema, payload)
                 store.set_run_status(run, "finished")
         return FinishedRun(payload=payload, folder=folder)
@@ -190,6 +190,9 @@ class Life:
                         listener=self.listener,
                     )
                 )
+        except asyncio.CancelledError:
+            self.listener.told(RunInterrupted(again=again))
+            raise
         except RunPaused as outage:
             self._pause(store, run)
             raise (outage if again is None else RunPaused(outage.reason, f"go on with `{again}`")) from None

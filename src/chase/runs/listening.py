@@ -50,6 +50,14 @@ class CertificationStarted(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunInterrupted(Event):
+    """Somebody stopped the run. What was finished is saved."""
+
+    again: str | None
+    """The command that goes on with it; None: the same command does."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunEnded(Event):
     """The run is over, whatever came of it."""
 

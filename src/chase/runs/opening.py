@@ -70,6 +70,13 @@ class Opener:
         return self._kit
 
 
+def require_readable(*harnesses: HarnessLike | None) -> None:
+    """Refuse a folder that holds no harness, before a benchmark is built for it."""
+    for given in harnesses:
+        if isinstance(given, str | Path):
+            load_harness(Path(given))
+
+
 def open_harness(given: HarnessLike | None, benchmark: Benchmark[Any]) -> Harness:
     """The harness that is meant, `H_0` where none is; refused where the benchmark cannot run it."""
     if given is None:
@@ -105,10 +112,8 @@ def locate(workspace: str | Path | None) -> Workspace:
 def rollout_counts(given: Counts | None, defaults: Mapping[str, int]) -> dict[str, int]:
     """Rollouts of a task by role: the defaults, and what was given. `conf` stands for all confirmation sets."""
     counts = dict(defaults)
-    for role, count in ByRole().check(given or {}).items():
+    for role, count in ByRole(1, 1000).check(given or {}).items():
         choose("role in rollouts", role, ["conf", *defaults])
-        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 1000:
-            raise UserError(f"rollouts: {role}={count} must be a whole number from 1 to 1000.")
         counts |= dict.fromkeys(_meant(role, defaults), count)
     return counts
 
@@ -127,11 +132,11 @@ def settled_sizes(settings: EvolveSettings | AuditSettings, whole: Benchmark[Any
 def split_sizes(given: Counts | None, sizes_of: Mapping[str, int]) -> dict[str, int]:
     """Tasks to use by role; roles that are not named keep all theirs. `sizes_of` is how many tasks each role has."""
     sizes: dict[str, int] = {}
-    for role, size in ByRole().check(given or {}).items():
+    for role, size in ByRole(2).check(given or {}).items():
         choose("role in split_sizes", role, ["conf", *sizes_of])
         meant = _meant(role, sizes_of)
         most = min(sizes_of[name] for name in meant)
-        if isinstance(size, bool) or not isinstance(size, int) or not 2 <= size <= most:
+        if size > most:
             raise UserError(f"split_sizes: {role}={size} must be a whole number from 2 to {most}, all that there are.")
         sizes |= dict.fromkeys(meant, size)
     return sizes

@@ -19,7 +19,7 @@ from chase.runs.life import Life, OpenRun, Prepared, note_models
 from chase.runs.listening import Listener
 from chase.runs.loops import run_to_end
 from chase.runs.models import checked_models
-from chase.runs.opening import Opener, locate, open_harness
+from chase.runs.opening import Opener, locate, open_harness, require_readable
 from chase.runs.results import RolloutResult
 from chase.runs.settings import RolloutSettings
 from chase.runs.variants import resolve_variant
@@ -68,28 +68,30 @@ class Evaluation(Prepared[RolloutSettings]):
 
     async def carry_out(self, run: OpenRun) -> dict[str, Json]:
         split = self.settings.split
+        runner = Runner(
+            model=run.model,
+            store=run.store,
+            sandbox=run.sandbox,
+            use=Use(run=run.id, method=COMMAND),
+            pace=Pace(concurrency=run.concurrency),
+            progress=run.listener,
+        )
         evaluator = Evaluator(
             benchmark=self.benchmark,
-            runner=Runner(
-                model=run.model,
-                store=run.store,
-                sandbox=run.sandbox,
-                use=Use(run=run.id, method=COMMAND),
-                pace=Pace(concurrency=run.concurrency),
-                progress=run.listener,
-            ),
+            runner=runner,
             store=run.store,
             roles={split: self.rollouts},
             run_seed=self.settings.seed,
-            opening=self._opening(run),
+            opening=self._opening(run, runner),
         )
         found = await evaluator.rollouts(self.harness, self.transformation, split, self.tasks)
         return {**self.identity(run.model.fingerprint), "run": run.id, **_summed_up(found, run)}
 
-    def _opening(self, run: OpenRun) -> Opening | None:
+    def _opening(self, run: OpenRun, runner: Runner) -> Opening | None:
         if self.settings.split not in self.benchmark.sealed:
             return None
-        return unseal(run.store, run.id, {"harness": self.harness.hash}, self.settings.unseal or "")
+        fixed, room = {"harness": self.harness.hash}, runner.room(self.benchmark)
+        return unseal(run.store, run.id, fixed, self.settings.unseal or "", room=room)
 
 
 def rollout(said: RawSettings[RolloutSettings], listener: Listener) -> RolloutResult:
@@ -105,6 +107,7 @@ def prepare(said: RawSettings[RolloutSettings], opener: Opener, listener: Listen
     """The evaluation that was described, everything checked before anything runs."""
     settings = said.settings()
     models = checked_models(settings, said.models, listener, alone=True)
+    require_readable(settings.harness)
     benchmark = opener.benchmark(settings)
     split = choose("split", settings.split, benchmark.roles)
     if split in benchmark.sealed and not (settings.unseal or "").strip():

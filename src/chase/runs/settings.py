@@ -78,7 +78,7 @@ class What(Asked):
 class Sizes(Settings):
     """How much of a benchmark is used."""
 
-    split_sizes: Annotated[Counts | None, ByRole()] = setting(
+    split_sizes: Annotated[Counts | None, ByRole(2)] = setting(
         None, "Fewer tasks by role, e.g. evo=8,conf=8,cert=16", "Sizes", metavar="SIZES"
     )
     preset: Annotated[str | None, Text()] = setting(
@@ -250,7 +250,7 @@ class EvolveSettings(Paid, Challengers, Sizes, What):
     )
     edit_space: Annotated[str, Text()] = setting("all", "What may be edited: all, documents.", "What", metavar="SPACE")
     rounds: Annotated[int | None, OfMethod(int)] = setting(None, "Rounds, 1 to 20.", "Sizes", metavar="T", common=True)
-    rollouts: Annotated[Counts | None, ByRole()] = setting(
+    rollouts: Annotated[Counts | None, ByRole(1, 1000)] = setting(
         None, "Of a task by role, e.g. evo=2,conf=5,cert=3", "Sizes", metavar="COUNTS", common=True
     )
     epsilon: Annotated[str | float | None, OfMethod()] = setting(

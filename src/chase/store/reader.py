@@ -6,6 +6,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -120,6 +121,16 @@ class Reader:
                 "runs", "WHERE id IN (SELECT run FROM run_rollouts WHERE rollout = ?) ORDER BY rowid", (digest,)
             )
         ]
+
+    def last_stored(self, run: str) -> float:
+        """When the latest rollout that a run executed was stored, in seconds since 1970; 0 if there is none."""
+        rows = self._rows(
+            "SELECT MAX(r.created_at) FROM run_rollouts u JOIN rollouts r ON r.digest = u.rollout "
+            "WHERE u.run = ? AND NOT u.reused",
+            (run,),
+        )
+        latest = rows[0][0]
+        return 0.0 if latest is None else datetime.fromisoformat(latest).timestamp()
 
     def spend(self, run: str | None = None) -> list[Spend]:
         """The ledger's sums by run, method, role and purpose (of one run). A reused rollout adds nothing."""

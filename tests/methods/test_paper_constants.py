@@ -1,0 +1,50 @@
+"""The paper's constants, as literals: whoever changes one changes the method."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chase.benchmarks.syn_ledger.terms import DEFAULTS
+from chase.methods.audit import SearchSettings
+from chase.methods.chase import ChaseOptions
+from chase.methods.counterfactuals import EVALUATED, KEEPS
+from chase.methods.desks import MOST_CANDIDATES
+from chase.runs.settings import AuditSettings
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+
+def test_syn_ledger_has_the_papers_rounds_thresholds_and_rollouts() -> None:
+    found = asdict(DEFAULTS)
+    assert (found["rounds"], found["epsilon"], found["eta"]) == (3, "0.05", "0.05")
+    assert found["rollouts"] == {"evo": 2, "disc": 2, "conf1": 5, "conf2": 5, "conf3": 5, "cert": 3}
+
+
+def test_a_challenger_writes_eight_proposals_of_which_two_are_evaluated() -> None:
+    assert ChaseOptions(rounds=3, epsilon="0.05", eta="0.05").proposals == 8
+    assert SearchSettings().proposals == 8
+    assert AuditSettings(model="m", harness="h").proposals == 8
+    assert EVALUATED == 2
+
+
+def test_a_round_has_three_candidates_at_most() -> None:
+    assert MOST_CANDIDATES == 3
+
+
+def test_a_reduced_composition_keeps_four_fifths() -> None:
+    """Ours: the paper does not reduce."""
+    assert Fraction(4, 5) == KEEPS
+
+
+@pytest.mark.parametrize(("name", "eta"), [("syn-ledger", "0.05"), ("officeqa", "0.075")])
+def test_the_configs_are_the_papers(name: str, eta: str) -> None:
+    config: dict[str, Any] = tomllib.loads((CONFIGS / f"paper-{name}.toml").read_text(encoding="utf-8"))
+    thresholds = {key: config[key] for key in ("rounds", "epsilon", "eta", "proposals", "no_reduce")}
+    assert thresholds == {"rounds": 3, "epsilon": "0.05", "eta": eta, "proposals": 8, "no_reduce": True}
+    assert config["rollouts"] == {"evo": 2, "disc": 2, "conf": 5, "cert": 3}

@@ -85,7 +85,9 @@ def challenged(
         observables=OBSERVABLES,
         operators=kit.operators(),
         effects=kit.effects,
+        tools=tuple(kit.benchmark.tools),
         proposals=proposals,
+        evaluated=2,
         seed=seed,
     )
 

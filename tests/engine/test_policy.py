@@ -11,7 +11,8 @@ from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.observables import OBSERVABLES, ObservableFunction
 from chase.core.values import Placeholder, ResultItem, Rollout, Sighting
-from chase.engine.policy import STOP_WORDS, clean_query, expand, merge, reads_on, relaxed, rerank
+from chase.engine.policy import clean_query, expand, merge, reads_on, relaxed, rerank
+from chase.engine.stop_words import STOP_WORDS
 from chase.engine.trace import result_text
 from chase.harness.spec import Preference, ReadOn, Retrieval
 from chase.testing.scripted import Request, ScriptedModel, Step, call
@@ -109,6 +110,12 @@ def test_stop_words_hold_nothing_that_a_question_asks_about(ledger: SynLedger) -
         for record in ledger.task(task).documents[0].records:
             words = f"{record.entity} {record.period} {record.category} {record.status} {record.version}".lower()
             assert not STOP_WORDS & set(words.split()) - {"in"}, words
+
+
+def test_stop_words_are_a_standard_list_and_not_the_words_of_a_benchmarks_questions() -> None:
+    assert len(STOP_WORDS) == 174
+    assert {"a", "the", "of", "which", "ourselves", "whom", "doesn't"} <= STOP_WORDS
+    assert not {"add", "answer", "far", "much", "plus", "use", "one"} & STOP_WORDS
 
 
 def test_a_relaxed_query_has_lost_its_last_third_and_at_least_one_word() -> None:

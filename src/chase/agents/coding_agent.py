@@ -113,7 +113,8 @@ class CodingAgent(RecordedAgent):
         names = {"current": context.current, "initial": context.initial}
         common = {"round": context.round, "benchmark": context.benchmark, **names}
         described = {name: observable.description for name, observable in context.observables.items()}
-        told = {"instructions": self.instructions.stamp, **common, "observables": described, **data}
+        tools = [asdict(tool) for tool in context.tools]
+        told = {"instructions": self.instructions.stamp, **common, "observables": described, "tools": tools, **data}
         history = History(context.history)
         return {
             "INSTRUCTIONS.md": self.instructions.fill("instructions", **common, **filled),

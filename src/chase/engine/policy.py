@@ -8,12 +8,8 @@ from itertools import zip_longest
 from chase.core.interfaces import Observable
 from chase.core.observables import distinct_ranks
 from chase.core.values import Placeholder, ResultItem, Sighting
+from chase.engine.stop_words import STOP_WORDS
 from chase.harness.spec import Preference, ReadOn, Retrieval, placeholders_of
-
-STOP_WORDS = frozenset(
-    "a above add after all an and answer are as at be by do does far for from how in into is it its much of on one "
-    "only or plus that the their then there these this to up use was what when where which with you your".split()
-)
 
 
 def expand(template: str, slots: Mapping[str, Sequence[str]], placeholders: Mapping[str, Placeholder]) -> list[str]:

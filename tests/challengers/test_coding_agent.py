@@ -36,7 +36,7 @@ ANSWER = """
         return {"benchmark": context["benchmark"], "operators": [simple[place]], "seed": place,
                 "description": "reversed", "claims": ["valid"], "suspected_shortcut": "depth",
                 "suspected_observables": ["path-depth", "no-such"], "replay": {"script": "count.py"},
-                "supporting_traces": ["traces/r1-guidance/released/task-1-0.json", "/etc/passwd", "../x"], **more}
+                "supporting_traces": ["traces/r1-guidance/released/task-1-0.jsonl", "/etc/passwd", "../x"], **more}
 
     def leave(proposals):
         open("answers/proposals.json", "w").write(json.dumps(proposals))
@@ -101,7 +101,7 @@ async def test_a_list_of_proposals_becomes_drafts(bench: Bench) -> None:
     assert len(found) == 3
     assert len({bench.kit.parse(draft.form).transformation.hash for draft in found}) == 3
     assert found[1].suspected == ("path-depth",)
-    assert found[1].traces == ("traces/r1-guidance/released/task-1-0.json",)
+    assert found[1].traces == ("traces/r1-guidance/released/task-1-0.jsonl",)
     assert found[1].replay["agent"] == challenger.name
     assert found[1].replay["prompts"] == challenger.instructions.stamp
     assert (found[1].replay["replay"], found[1].replay["suspected_shortcut"]) == ({"script": "count.py"}, "depth")

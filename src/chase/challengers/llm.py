@@ -118,6 +118,7 @@ class LanguageModelChallenger(RecordedAgent):
             "system",
             **names,
             mark=reading.mark,
+            tokens=self._history_tokens,
             evaluated=context.evaluated,
             ranking=RANKING,
             tools=json.dumps([asdict(tool) for tool in context.tools]),

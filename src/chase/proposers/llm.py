@@ -162,7 +162,7 @@ class LanguageModelProposer(RecordedAgent):
             edit_space=context.edit_space.description,
         )
         archive = self._prompts.fill("archive") if context.constrained else ""
-        return self._prompts.fill("system", mark=mark, format=form, archive=archive)
+        return self._prompts.fill("system", mark=mark, tokens=self._history_tokens, format=form, archive=archive)
 
     def _constraints(self, history: History, context: ProposerContext, reading: HistoryTools) -> str:
         """The archive's constraints, and how the harnesses stand under them."""

@@ -17,7 +17,10 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import ALL_EDITS, ProposerContext
 from chase.core.keyed import key_bits
 from chase.core.observables import OBSERVABLES
-from chase.harness.spec import Harness
+from chase.engine.hook_types import TYPES
+from chase.engine.hooks import HOOKS
+from chase.harness.spec import Activation, Harness, Structure
+from chase.harness.typed_toml import describe_fields
 from chase.methods.arena import Contender
 from chase.methods.desks import ChallengerDesk
 from chase.methods.journal import Journal
@@ -254,6 +257,24 @@ async def test_both_agents_are_given_the_schemas_of_the_models_tools(
     for submission in ("give_feedback", "submit_candidates", "submit_proposals"):
         for tool in ledger.tools:
             assert json.dumps(asdict(tool)) in systems[submission]
+
+
+async def test_the_proposer_is_told_what_every_key_hook_and_type_of_a_harness_means(tmp_path: Path) -> None:
+    tree = HistoryWriter(tmp_path / "tree")
+    tree.add_harness("H0", H0, {})
+    model = submitting(FORMS)
+    with Store.open(Workspace(tmp_path), write=True) as store:
+        proposer = agents(model)["proposer"]
+        proposer.attach(AgentRecords(store=store, use=Use(run="run-1", method="chase"), folder=tmp_path / "run"))
+        await proposer.propose(context(tree.root, constrained=False))
+    system = str(model.requests[0].messages[0].parts[0].content)
+    plain = system.replace("\\n", " ").replace('\\"', '"')
+    for field in (*describe_fields(Structure), *describe_fields(Activation)):
+        assert field.meaning in plain, field.key
+    for hook in HOOKS.values():
+        assert f"- `{hook.signature}`: {hook.doc}" in system
+    for kind in TYPES:
+        assert kind.stub in system
 
 
 async def test_the_challenger_is_told_what_operators_change_and_how_proposals_are_chosen(

@@ -162,7 +162,11 @@ async def test_the_desk_has_what_the_instructions_say(bench: Bench) -> None:
     assert context["answer_form"]["name"] == "integer"
     assert "{periods} (every period: one query for each)" in text
     assert "at most 4 in templates and rewrites together" in text
-    assert "retrieval" in context["forms"]["harness_toml"]["properties"]
+    forms = context["forms"]
+    assert forms["harness_toml"]["$defs"]["Rewrite"]["properties"]["calls_left_at_least"]["description"]
+    assert forms["guidance_when"]["properties"]["opened_at_least"]["description"]
+    assert all(hook["doc"] for hook in forms["hooks"])
+    assert "# The document's id: the same in every listing, result and window.\n    id: str" in forms["hook_types"]
     assert {"current/memory.md", "initial/prompt.md", "history/scores.jsonl", "history/archive/b1.json"} <= set(found)
 
 

@@ -19,8 +19,10 @@ from chase.agents.records import AgentEpisode, RecordedAgent
 from chase.agents.submission import plain_schema
 from chase.core.agents import Candidate, EpisodeBounds, ProposerContext, Refusal
 from chase.core.values import Json
+from chase.engine.hook_types import type_stubs
+from chase.engine.hooks import HOOKS
 from chase.harness.folder import render_files
-from chase.harness.spec import Structure
+from chase.harness.spec import Activation, Structure
 from chase.models.chat import ChatModel
 from chase.proposers.forms import failed_round, placeholder_words
 from chase.proposers.submission import (
@@ -151,6 +153,9 @@ class LanguageModelProposer(RecordedAgent):
             "format",
             benchmark=context.benchmark,
             schema=json.dumps(plain_schema(Structure)),
+            when=json.dumps(plain_schema(Activation)),
+            hooks="\n".join(f"- `{hook.signature}`: {hook.doc}" for hook in HOOKS.values()),
+            types=type_stubs().strip(),
             observables="; ".join(f"{name}: {o.description}" for name, o in context.observables.items()),
             placeholders=placeholder_words(context.placeholders),
             templates=context.bounds.templates,

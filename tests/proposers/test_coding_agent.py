@@ -170,6 +170,19 @@ async def test_the_desk_has_what_the_instructions_say(bench: Bench) -> None:
     assert {"current/memory.md", "initial/prompt.md", "history/scores.jsonl", "history/archive/b1.json"} <= set(found)
 
 
+async def test_the_command_cannot_read_where_on_the_machine_it_works(bench: Bench) -> None:
+    """Not the workspace, not the run's id and not the round; the desk is in the run's folder all the same, after it."""
+    await bench.proposed("""
+        for name in ("self/mountinfo", "1/mountinfo", "1/cmdline", "1/environ", "self/mounts"):
+            print(open(f"/proc/{name}").read().replace("\\0", " "))
+    """)
+    told = (bench.folder / "log-1.stdout").read_text()
+    assert " /desk/history " in told
+    assert [word for word in (str(bench.workspace.root), "run-1", "rounds", "desk-1") if word in told] == []
+    assert (bench.folder / "desk-1" / "INSTRUCTIONS.md").is_file()
+    assert not (bench.folder / "desk-1").is_symlink()
+
+
 async def test_after_a_failed_round_the_instructions_say_what_failed(bench: Bench) -> None:
     bench.tree.add_entry("b1", {"name": "b1"})
     pool = [

@@ -17,7 +17,7 @@ from chase.engine.evaluator import Evaluator
 from chase.engine.runner import Runner
 from chase.engine.sandbox import Sandbox
 from chase.methods.arena import Contender, StoreArena, Variant
-from chase.methods.counterfactuals import discover
+from chase.methods.counterfactuals import EVALUATED, discover
 from chase.models.chat import ChatModel
 from chase.store.records import Use
 from chase.testing.ledger import H0
@@ -68,7 +68,9 @@ def case_rows(case: Mapping[str, Any]) -> list[Row]:
                     observables={observable.name: observable for observable in benchmark.observables},
                     operators=kit.operators(),
                     effects=kit.effects,
+                    tools=tuple(benchmark.tools),
                     proposals=8,
+                    evaluated=EVALUATED,
                     seed=case["seed"],
                 )
                 suspects = [s.observable for s in challenger.suspects(History(tree.root), context)]

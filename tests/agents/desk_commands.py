@@ -20,6 +20,7 @@ from chase.methods.arena import Contender
 from chase.store.records import Use
 from chase.store.store import Store
 from chase.store.workspace import Workspace
+from tests.agents.made_traces import depth, made_trace
 
 needs_bubblewrap = pytest.mark.skipif(
     shutil.which("bwrap") is None,
@@ -74,7 +75,7 @@ class CommandBench:
         for name, harness in harnesses.items():
             self.tree.add_harness(name, harness, {})
             reasons = {"task-1": ("answered",) * len(scores)}
-            self.tree.add_scores(name, "released", {"task-1": scores}, reasons, {("task-1", 0): {"seen": 1}})
+            self.tree.add_scores(name, "released", {"task-1": scores}, reasons, {("task-1", 0): made_trace(1, depth)})
 
     @property
     def folder(self) -> Path:

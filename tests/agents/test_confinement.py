@@ -22,6 +22,7 @@ import chase
 from chase.agents import confinement as module
 from chase.agents.command_log import HELD, CommandLog
 from chase.agents.confinement import HISTORY, TEMPORARY, Confinement, Ended
+from chase.agents.neutral_place import neutral_place
 from chase.core.errors import SetupError, UserError
 from tests.agents.desk_commands import PYTHON, command, needs_bubblewrap, processes_with, readable
 
@@ -148,6 +149,53 @@ async def test_nothing_else_of_the_machine_is_visible(place: Place) -> None:
         Path(sys.base_prefix).parts[1], place.root.parts[1],
     }  # fmt: skip
     assert alone == "True"
+
+
+PROWL = """
+    import stat
+    def read(path):
+        try:
+            if stat.S_ISLNK(os.lstat(path).st_mode):
+                return os.readlink(path).encode()
+            with open(path, "rb", buffering=0) as file:
+                os.set_blocking(file.fileno(), False)
+                return file.read(1 << 20) or b""
+        except (OSError, ValueError):
+            return b""
+    names = [os.path.join(folder, name) for pid in os.listdir("/proc") if pid.isdigit()
+             for folder, _, files in os.walk(f"/proc/{pid}") for name in files]
+    links = [f"/proc/{pid}/{name}" for pid in os.listdir("/proc") if pid.isdigit() for name in ("cwd", "root", "exe")]
+    names += [f"/proc/{name}" for name in ("mounts", "cmdline", "keys", "locks", "swaps")] + links
+    words = json.loads(os.environ["WANTED"])
+    print(len(names) > 100)
+    print(sorted({f"{name}: {word}" for name in names for word in words if word.encode() in read(name)}))
+"""
+"""Looks through everything in /proc that says something of a process."""
+
+
+async def test_no_process_says_where_on_the_machine_the_desk_is(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "workspace-of-somebody" / "evolve-0123456789ab" / "rounds" / "1" / "propose"
+    for folder in (f"desk-1/{TEMPORARY}", f"desk-1/{HISTORY}", "history/traces"):
+        (run / folder).mkdir(parents=True)
+    (run / "history" / "scores.jsonl").write_text("{}\n")
+    monkeypatch.setenv("WANTED", json.dumps(["workspace-of-somebody", "0123456789ab", "rounds", "propose"]))
+    confined = place.confined(PROWL, pass_env=("WANTED",))
+    logs = (place.root / "logs" / "out", place.root / "logs" / "err")
+    with neutral_place(run / "desk-1", run / "history") as (desk, history):
+        ended = await confined.run(desk, history=history, hidden=[run], logs=logs)
+    found, seen = ended.output.splitlines()
+    assert found == "True"
+    # The command's own variable, in which this test says what to look for.
+    assert {line.partition(": ")[0].rpartition("/")[2] for line in eval_list(seen)} <= {"environ"}
+
+
+async def test_the_prowl_finds_a_desk_that_is_not_hidden(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WANTED", json.dumps([str(place.desk)]))
+    ended = await place.run(PROWL, pass_env=("WANTED",))
+    assert "/proc/1/mountinfo: " in ended.output
+    assert "cmdline: " not in ended.output
 
 
 def eval_list(text: str) -> list[str]:

@@ -311,7 +311,25 @@ def test_files_are_listed_paged_and_searched(tree: Path) -> None:
     assert "traces/ (1 entries)" in use(tree, "list_files", path=None, offset=None)
     assert "2 more characters: go on with offset 6000" in use(tree, "read_file", path="traces/long.json")
     assert "yz" in use(tree, "read_file", path="traces/long.json", offset=PAGE)
-    assert 'scores.jsonl:1: {"task"' in use(tree, "search_files", text="STABLE failure")
+    assert 'scores.jsonl:1 (offset 0): {"task"' in use(tree, "search_files", text="STABLE failure")
+
+
+def test_a_search_says_how_many_there_are_where_each_begins_and_how_to_go_on(tree: Path) -> None:
+    lines = [f"line {number} {'with a Match' if number % 2 else 'without'}\n" for number in range(90)]
+    (tree / "traces/many.jsonl").write_text("".join(lines))
+    first = use(tree, "search_files", text="match", path="traces")
+    assert first.splitlines()[0].endswith("lines with 'match', 1 to 20 of 45\"")
+    assert first.splitlines()[-2] == "… 25 more: go on with offset 20"
+    assert len(first.splitlines()) == 23
+    begins = len("".join(lines[:3]))
+    assert f"traces/many.jsonl:4 (offset {begins}): line 3 with a Match" in first
+    assert "line 3 with a Match" in use(tree, "read_file", path="traces/many.jsonl", offset=begins).splitlines()[1]
+    last = use(tree, "search_files", text="match", path="traces", offset=40)
+    assert last.splitlines()[0].endswith('41 to 45 of 45"')
+    assert "go on" not in last
+    assert len(last.splitlines()) == 7
+    assert "none of 45" in use(tree, "search_files", text="match", path="traces", offset=45)
+    assert "(none)" in use(tree, "search_files", text="nowhere")
 
 
 @pytest.mark.parametrize(

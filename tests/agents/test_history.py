@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from chase.agents.history import History, HistoryWriter, mark_of
+from chase.agents.history_index import outcome_class
 from chase.agents.reading import Decision, opening_lean, ranks, read_trace, reading_lean
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.observables import OBSERVABLES
@@ -28,7 +29,18 @@ HARNESS = make_harness(
 )
 SCORES = {"task-a": (1.0, 1.0), "task-b": (1.0, 0.0), "task-c": (0.0, 0.0)}
 REASONS = {"task-a": ("answered", "answered"), "task-b": ("answered", "no-answer"), "task-c": ("step-limit",) * 2}
-TRACES = {(task, index): {"task": task, "n": index} for task in SCORES for index in range(2)}
+TRACES = {
+    (task, index): {
+        "task": task,
+        "question": f"What of {task}?",
+        "events": [{"event": "model", "text": "", "calls": []}],
+        "answer": "12" if REASONS[task][index] == "answered" else None,
+        "reason": REASONS[task][index],
+        "score": SCORES[task][index],
+    }
+    for task in SCORES
+    for index in range(2)
+}
 
 
 def fill(root: Path) -> HistoryWriter:
@@ -56,12 +68,14 @@ def test_the_tree_holds_what_its_description_says_and_no_more(tmp_path: Path) ->
     names = ["harness.toml", "prompt.md", "candidate.json"]
     assert found == {
         "scores.jsonl",
+        "tasks.jsonl",
+        "index.jsonl",
         "rounds.jsonl",
         "archive/b1.json",
         *(f"harnesses/H0/{name}" for name in names),
         *(f"harnesses/r1-structural/{name}" for name in [*names, "memory.md", "control.py", "guidance/late.md"]),
         *(
-            f"traces/{harness}/released/{task}-{index}.json"
+            f"traces/{harness}/released/{task}-{index}.jsonl"
             for harness in ("H0", "r1-structural")
             for task, index in TRACES
         ),
@@ -106,9 +120,9 @@ def test_an_agent_reads_what_the_host_wrote(tmp_path: Path) -> None:
     assert history.mean("H0", "released") == 0.5
     assert history.mean("H0", "b1") is None
     assert [path for path, _ in history.traces("H0", "released")] == [
-        f"traces/H0/released/{task}-{index}.json" for task, index in sorted(TRACES)
+        f"traces/H0/released/{task}-{index}.jsonl" for task, index in sorted(TRACES)
     ]
-    assert dict(history.traces("H0", "released"))["traces/H0/released/task-b-1.json"] == {"task": "task-b", "n": 1}
+    assert dict(history.traces("H0", "released"))["traces/H0/released/task-b-1.jsonl"] == TRACES["task-b", 1]
     assert history.archive() == {"b1": {"name": "b1", "touched": {"depth": 2.0}}}
     assert history.rounds() == [{"round": 1, "selected": "r1-structural"}]
 
@@ -129,12 +143,12 @@ def test_a_second_batch_of_tasks_is_added_and_what_it_repeats_is_not_doubled(tmp
     before = files(tree.root)
     scores = {"task-c": (1.0, 1.0), "task-d": (1.0, 0.0)}
     reasons = dict.fromkeys(scores, ("answered", "answered"))
-    tree.add_scores("H0", "released", scores, reasons, {(task, 0): {"again": task} for task in scores})
+    tree.add_scores("H0", "released", scores, reasons, {(task, 0): trace(answer=task) for task in scores})
     after = files(tree.root)
     assert after["scores.jsonl"].splitlines()[:-1] == before["scores.jsonl"].splitlines()
     assert json.loads(after["scores.jsonl"].splitlines()[-1])["task"] == "task-d"
-    assert after.keys() - before.keys() == {"traces/H0/released/task-d-0.json"}
-    assert after["traces/H0/released/task-c-0.json"] == before["traces/H0/released/task-c-0.json"]
+    assert after.keys() - before.keys() == {"traces/H0/released/task-d-0.jsonl"}
+    assert after["traces/H0/released/task-c-0.jsonl"] == before["traces/H0/released/task-c-0.jsonl"]
 
 
 def test_harnesses_are_compared_on_the_tasks_that_both_met(tmp_path: Path) -> None:
@@ -201,6 +215,79 @@ def test_a_link_that_an_agent_leaves_leads_nowhere(tmp_path: Path) -> None:
     assert stat.S_IMODE(outside.stat().st_mode) == 0o444
 
 
+# The index
+
+
+def test_a_trace_has_an_event_a_line_and_is_read_back_whole(tmp_path: Path) -> None:
+    tree = HistoryWriter(tmp_path / "tree")
+    made = trace(searched(1, "a"), opened("a"), {"event": "note", "text": "two\nlines\u2028and more"})
+    tree.add_scores("H0", "released", {"t": (1.0,)}, {"t": ("answered",)}, {("t", 0): made})
+    lines = (tree.root / "traces/H0/released/t-0.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["event"] for line in lines] == ["start", "tool", "tool", "note", "end"]
+    assert json.loads(lines[0]) == {"event": "start", "task": "t", "question": "What?"}
+    assert json.loads(lines[-1]) == {"event": "end", "answer": "12", "reason": "answered", "score": 1.0}
+    assert dict(History(tree.root).traces("H0", "released")) == {"traces/H0/released/t-0.jsonl": made}
+
+
+def test_the_index_says_what_was_done_in_a_rollout_and_what_came_of_it(tmp_path: Path) -> None:
+    events = [
+        {**searched(1, "a", "b"), "arguments": {"query": "harbor", "limit": 4}},
+        {**searched(0), "arguments": {"query": "x" * 300}},
+        {**searched(1, "b"), "arguments": {"text": "harbor", "match": "any"}},
+        listed("a", "b"),
+        opened("a"),
+        opened("b"),
+        opened("a", 1),
+        {**opened("c"), "ok": False},
+    ]
+    tree = HistoryWriter(tmp_path / "tree")
+    made = {("t", 0): trace(*events, answer="7"), ("t", 1): trace(answer=None, reason="step-limit")}
+    tree.add_scores("H0", "b1", {"t": (0.0, 0.0)}, {"t": ("answered", "step-limit")}, made)
+    first, second = (json.loads(line) for line in (tree.root / "index.jsonl").read_text().splitlines())
+    assert first == {
+        "harness": "H0",
+        "variant": "b1",
+        "task": "t",
+        "rollout": 0,
+        "score": 0.0,
+        "outcome": "wrong",
+        "answer": "7",
+        "calls": 8,
+        "refused": 1,
+        "queries": ["harbor", "x" * 200 + "…", {"text": "harbor", "match": "any"}],
+        "opened": ["a.md", "b.md"],
+        "read_on": ["a.md"],
+        "trace": "traces/H0/b1/t-0.jsonl",
+    }
+    assert (second["outcome"], second["answer"], second["trace"]) == ("step-limit", None, "traces/H0/b1/t-1.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("score", "reason", "outcome"),
+    [
+        (1.0, "answered", "correct"),
+        (0.5, "answered", "partly correct"),
+        (0.0, "answered", "wrong"),
+        (0.0, "no-answer", "no-answer"),
+        (0.0, "context-limit", "context-limit"),
+    ],
+)
+def test_outcome_classes_follow_from_score_and_reason_alone(score: float, reason: str, outcome: str) -> None:
+    assert outcome_class(score, reason) == outcome
+
+
+def test_a_summary_has_every_task_with_all_its_scores(tmp_path: Path) -> None:
+    tree = fill(tmp_path / "tree")
+    tree.add_scores("H0", "b1", {"task-b": (0.0, 0.0)}, {"task-b": ("answered",) * 2}, {})
+    lines = [json.loads(line) for line in (tree.root / "tasks.jsonl").read_text().splitlines()]
+    assert [line["task"] for line in lines] == ["task-a", "task-b", "task-c"]
+    assert lines[1] == {
+        "task": "task-b",
+        "question": "What of task-b?",
+        "scores": {"H0": {"released": [1.0, 0.0], "b1": [0.0, 0.0]}, "r1-structural": {"released": [1.0, 0.0]}},
+    }
+
+
 # Decisions in traces
 
 
@@ -223,11 +310,13 @@ def opened(document: str, window: int = 0) -> dict[str, Any]:
 
 
 def tool(name: str, items: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    return {"event": "tool", "by": "model", "tool": name, "ok": True, "head": "", "items": items, **more}
+    event = {"event": "tool", "by": "model", "tool": name, "arguments": {}, "ok": True, "head": ""}
+    return {**event, "items": items, **more}
 
 
 def trace(*events: dict[str, Any], answer: str | None = "12", reason: str = "answered") -> dict[str, Any]:
-    return {"task": "t", "events": list(events), "answer": answer, "reason": reason, "score": 1.0}
+    head = {"task": "t", "question": "What?"}
+    return {**head, "events": list(events), "answer": answer, "reason": reason, "score": 1.0}
 
 
 def decisions(*events: dict[str, Any]) -> list[tuple[str, str, set[str], bool]]:

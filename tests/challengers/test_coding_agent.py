@@ -19,6 +19,7 @@ from chase.core.errors import SetupError
 from chase.methods.desks import ChallengerDesk
 from chase.methods.journal import Journal
 from chase.protocol.kit import ProtocolKit
+from chase.protocol.screening import RANKING
 from chase.testing.ledger import H0
 from tests.agents.desk_commands import CommandBench, command, needs_bubblewrap, program, readable
 
@@ -35,7 +36,7 @@ ANSWER = """
         return {"benchmark": context["benchmark"], "operators": [simple[place]], "seed": place,
                 "description": "reversed", "claims": ["valid"], "suspected_shortcut": "depth",
                 "suspected_observables": ["path-depth", "no-such"], "replay": {"script": "count.py"},
-                "supporting_traces": ["traces/r1-guidance/released/task-1-0.json", "/etc/passwd", "../x"], **more}
+                "supporting_traces": ["traces/r1-guidance/released/task-1-0.jsonl", "/etc/passwd", "../x"], **more}
 
     def leave(proposals):
         open("answers/proposals.json", "w").write(json.dumps(proposals))
@@ -72,7 +73,7 @@ class Bench(CommandBench):
         return ChallengerContext(
             history=self.tree.root, round=1, current="r1-guidance", initial="H0", benchmark=self.kit.benchmark.base,
             observables={o.name: o for o in self.kit.benchmark.observables}, operators=self.kit.operators(),
-            effects=self.kit.effects, proposals=3, seed=1,
+            effects=self.kit.effects, tools=tuple(self.kit.benchmark.tools), proposals=3, evaluated=2, seed=1,
         )  # fmt: skip
 
     async def challenged(self, body: str, **settings: Any) -> Sequence[Draft]:
@@ -84,7 +85,7 @@ class Bench(CommandBench):
             challenger=challenger, tree=self.tree, journal=Journal(self.workspace, "run-1"), kit=self.kit,
             seed=1,
         )  # fmt: skip
-        return await desk.drafts(1, self.current, self.initial, proposals=3)
+        return await desk.drafts(1, self.current, self.initial, proposals=3, evaluated=2)
 
 
 @pytest.fixture
@@ -100,7 +101,7 @@ async def test_a_list_of_proposals_becomes_drafts(bench: Bench) -> None:
     assert len(found) == 3
     assert len({bench.kit.parse(draft.form).transformation.hash for draft in found}) == 3
     assert found[1].suspected == ("path-depth",)
-    assert found[1].traces == ("traces/r1-guidance/released/task-1-0.json",)
+    assert found[1].traces == ("traces/r1-guidance/released/task-1-0.jsonl",)
     assert found[1].replay["agent"] == challenger.name
     assert found[1].replay["prompts"] == challenger.instructions.stamp
     assert (found[1].replay["replay"], found[1].replay["suspected_shortcut"]) == ({"script": "count.py"}, "depth")
@@ -121,6 +122,13 @@ async def test_the_desk_has_what_the_instructions_say(bench: Bench) -> None:
         "3 distinct transformations", "data, not instructions",
     ):  # fmt: skip
         assert said in text, said
+    assert "at most 2 are evaluated on the discovery tasks" in text
+    assert RANKING in text
+    assert "So your order matters" in text
+    assert (context["proposals"], context["evaluated"]) == (3, 2)
+    assert [tool["name"] for tool in context["tools"]] == ["list_files", "search", "open_file", "calculator"]
+    assert context["tools"][1]["parameters"]["properties"]["query"]["type"] == "string"
+    assert context["operators"][0]["changes"][0] == {"when": {"aspect": "name"}, "fields": ["stem", "suffix"]}
     assert context["operators"][0]["arguments"]
     assert context["form"]["properties"]["operators"]
     assert {"harness/memory.md", "initial/prompt.md", "history/scores.jsonl"} <= set(found)

@@ -85,7 +85,9 @@ def challenged(
         observables=OBSERVABLES,
         operators=kit.operators(),
         effects=kit.effects,
+        tools=tuple(kit.benchmark.tools),
         proposals=proposals,
+        evaluated=2,
         seed=seed,
     )
 
@@ -182,7 +184,7 @@ async def test_distinct_drafts_parse_with_their_reasons(tmp_path: Path, kit: Pro
             kit.parse(draft.form)
             assert draft.suspected
             assert set(draft.suspected) <= set(OBSERVABLES)
-            assert draft.traces == tuple(f"traces/H1/released/task-{task:02}-0.json" for task in range(3))
+            assert draft.traces == tuple(f"traces/H1/released/task-{task:02}-0.jsonl" for task in range(3))
             assert draft.replay == {"round": 1, "seed": seed}
             assert draft.form["claims"]
             assert draft.suspected[0] in draft.form["description"]

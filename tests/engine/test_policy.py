@@ -11,9 +11,10 @@ from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.observables import OBSERVABLES, ObservableFunction
 from chase.core.values import Placeholder, ResultItem, Rollout, Sighting
-from chase.engine.policy import STOP_WORDS, clean_query, expand, merge, reads_on, relaxed, rerank
+from chase.engine.policy import clean_query, expand, merge, reads_on, relaxed, rerank
+from chase.engine.stop_words import STOP_WORDS
 from chase.engine.trace import result_text
-from chase.harness.spec import Preference, ReadOn, Retrieval
+from chase.harness.spec import Activation, Guidance, Preference, ReadOn, Retrieval, Rewrite
 from chase.testing.scripted import Request, ScriptedModel, Step, call
 from tests.engine.rollouts import Event, events, follow, make_harness, make_job, tool_events, two_period_task
 
@@ -109,6 +110,12 @@ def test_stop_words_hold_nothing_that_a_question_asks_about(ledger: SynLedger) -
         for record in ledger.task(task).documents[0].records:
             words = f"{record.entity} {record.period} {record.category} {record.status} {record.version}".lower()
             assert not STOP_WORDS & set(words.split()) - {"in"}, words
+
+
+def test_stop_words_are_a_standard_list_and_not_the_words_of_a_benchmarks_questions() -> None:
+    assert len(STOP_WORDS) == 174
+    assert {"a", "the", "of", "which", "ourselves", "whom", "doesn't"} <= STOP_WORDS
+    assert not {"add", "answer", "far", "much", "plus", "use", "one"} & STOP_WORDS
 
 
 def test_a_relaxed_query_has_lost_its_last_third_and_at_least_one_word() -> None:
@@ -290,8 +297,8 @@ async def test_relaxing_is_paid_from_the_same_budget(ledger: SynLedger) -> None:
 async def test_a_rewrite_takes_over_when_few_calls_are_left(ledger: SynLedger) -> None:
     slots = ledger.slots(ledger.task(ledger.tasks("evo")[0]).question)
     rules = [
-        {"calls_left_at_most": 1, "template": "{entity}"},
-        {"calls_left_at_most": 2, "template": "{entity} {period}"},
+        {"searches_left_at_most": 1, "template": "{entity}"},
+        {"searches_left_at_most": 2, "template": "{entity} {period}"},
     ]
     harness = make_harness(retrieval={"rewrites": rules})
     rollout, _ = await follow(make_job(ledger, harness), [call("search", query="mine")] * 4 + ["1"])
@@ -301,8 +308,43 @@ async def test_a_rewrite_takes_over_when_few_calls_are_left(ledger: SynLedger) -
     assert tool_events(rollout)[-1]["asked"] == {"query": "mine"}
 
 
+async def test_calls_left_means_all_calls_and_searches_left_searches(ledger: SynLedger) -> None:
+    """Twelve calls and four searches at first; a listing spends both, an opened file and a calculation calls alone."""
+    task = ledger.tasks("evo")[0]
+    document = ledger.view(task, ledger.variant("released")).files[0].id
+    search = call("search", query="mine")
+    spend = [call("calculator", expression="1+1"), call("open_file", file=document)]
+    script = [search, *spend, search, call("list_files"), search, "1"]
+
+    async def asked(**condition: int) -> list[bool]:
+        """Of each of the three searches: whether it was rewritten."""
+        harness = make_harness(retrieval={"rewrites": [{**condition, "template": "{entity}"}]})
+        rollout, _ = await follow(make_job(ledger, harness, task=task), script)
+        return [query != "mine" for query in queries(rollout)]
+
+    # 12 calls and 4 searches are left, then 9 and 3, then 7 and 1.
+    assert await asked(calls_left_at_least=9) == [True, True, False]
+    assert await asked(calls_left_at_least=10) == [True, False, False]
+    assert await asked(calls_left_at_most=9) == [False, True, True]
+    assert await asked(searches_left_at_least=3) == [True, True, False]
+    assert await asked(searches_left_at_most=3) == [False, True, True]
+    assert await asked(calls_left_at_least=8, searches_left_at_most=3) == [False, True, False]
+    late = Guidance(name="late", when=Activation(calls_left_at_most=9), text="Nine calls are left.")
+    _, model = await follow(make_job(ledger, make_harness(guidance=(late,)), task=task), script)
+    told = [sum("Nine calls" in text for text in request.texts()) for request in model.requests]
+    assert told == [0, 0, 0, 1, 1, 1, 1]
+
+
+def test_a_rewrite_cleans_a_query_as_the_papers_h_1_does() -> None:
+    rule = Rewrite(drop_stop_words=True, shortest_term=3, most_terms=8)
+    asked = "What is the sum of US net exports in FY 2011 and the gold, silver, copper, zinc, tin, iron stocks?"
+    assert clean_query(asked, Retrieval(), rule) == "sum net exports 2011 gold, silver, copper, zinc,"
+    assert clean_query(asked, Retrieval(most_terms=2), rule) == "sum net"
+    assert clean_query("US in FY", Retrieval(), rule) == ""  # which the engine does not search for
+
+
 async def test_rewrites_leave_the_harness_own_searches_alone(ledger: SynLedger) -> None:
-    rewrite = {"calls_left_at_most": 12, "template": "{period}"}
+    rewrite = {"template": "{period}"}
     harness = make_harness(retrieval={"templates": ["{entity}"], "rewrites": [rewrite]})
     rollout, _ = await follow(make_job(ledger, harness), [call("search", query="mine"), "1"])
     slots = ledger.slots(ledger.task(ledger.tasks("evo")[0]).question)

@@ -52,7 +52,19 @@ texts = st.lists(st.one_of(st.text(max_size=20), awkward), max_size=4).map("\n".
 templates = st.lists(
     st.sampled_from(["{entity}", "{period}", "{periods}", "{question}", "total", "é", "a.b"]), min_size=1, max_size=4
 ).map(" ".join)
-rewrites = st.builds(Rewrite, calls_left_at_most=st.integers(0, 12), template=templates)
+left = st.none() | st.integers(0, 12)
+rewrites = st.builds(
+    Rewrite,
+    calls_left_at_least=left,
+    calls_left_at_most=left,
+    searches_left_at_least=left,
+    searches_left_at_most=left,
+    template=templates,
+    drop_stop_words=st.booleans(),
+    shortest_term=st.integers(0, 50),
+    most_terms=st.integers(0, 50),
+    match=st.sampled_from([None, "all", "any"]),
+)
 preferences = st.builds(
     Preference,
     observable=observables,

@@ -228,14 +228,19 @@ def refusal(folder: Path) -> str:
         ("retrieval.templates = ['a', '{0}']", 'templates[1]="{0}"', "e.g. '{question}'"),
         ("retrieval.templates = ['{question.__class__}']", '"{question.__class__}"', "in plain braces"),
         (
-            "retrieval.rewrites = [{template = 'a'}]",
-            "rewrites[0].calls_left_at_most is missing",
-            f"integer from 0 to {MOST}",
+            "retrieval.rewrites = [{calls_left_at_most = 2}]",
+            'retrieval.rewrites[0]={"calls_left_at_most": 2}',
+            "it changes nothing; write at least one of template,",
+        ),
+        (
+            "retrieval.rank = [{prefer = 'low'}]",
+            "rank[0].observable is missing",
+            'Add observable = … (a name, e.g. "path-depth").',
         ),
         (
             "retrieval.rank = [{observable = 'Path depth', prefer = 'low'}]",
             'retrieval.rank[0].observable="Path depth"',
-            """Write an observable's name, e.g. "path-depth".""",
+            """Write a name, e.g. "path-depth".""",
         ),
         (
             "retrieval.rank = [{observable = 'window', prefer = 'low', weight = 0}]",

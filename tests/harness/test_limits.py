@@ -11,12 +11,20 @@ import pytest
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.errors import UserError
 from chase.core.observables import OBSERVABLES
-from chase.core.values import AnswerForm, HarnessBounds, Limits, Placeholder, ToolInterface
+from chase.core.values import (
+    AnswerForm,
+    HarnessBounds,
+    Limits,
+    MatchArgument,
+    Placeholder,
+    SearchTool,
+    ToolInterface,
+)
 from chase.harness import spec
 from chase.harness.limits import check_for_benchmark, exceeds
 from chase.testing.ledger import H0
 
-RULE = spec.Rewrite(calls_left_at_most=1, template="{entity}")
+RULE = spec.Rewrite(searches_left_at_most=1, template="{entity}")
 
 
 def harness_with(**structure: Any) -> spec.Harness:
@@ -57,7 +65,7 @@ def test_a_harness_at_every_limit_fits_syn_ledger(ledger: SynLedger) -> None:
     retrieval = spec.Retrieval(
         results=12,
         templates=("{entity} {period}", "{periods}", "{question}"),
-        rewrites=(spec.Rewrite(calls_left_at_most=1, template="{entity}"),),
+        rewrites=(spec.Rewrite(searches_left_at_most=1, template="{entity}"),),
         rank=tuple(spec.Preference(observable=observable.name, prefer="low") for observable in ledger.observables),
     )
     read_on = spec.ReadOn(when="observable", observable="line-count", at_most=3)
@@ -94,10 +102,14 @@ def test_a_harness_may_leave_the_answer_form_to_its_benchmark() -> None:
         ({"tools": spec.Tools(open_first=7)}, "tools.open_first=7", 6),
         ({"tools": spec.Tools(reserved_reads=6)}, "tools.reserved_reads=6", 5),
         ({"control": spec.Control(answer_when_calls_left=13)}, "control.answer_when_calls_left=13", 12),
-        (
-            {"retrieval": spec.Retrieval(rewrites=(spec.Rewrite(calls_left_at_most=13, template="{entity}"),))},
-            "retrieval.rewrites.calls_left_at_most=13",
-            12,
+        *(
+            (
+                {"retrieval": spec.Retrieval(rewrites=(spec.Rewrite(**{key: most + 1}, template="{entity}"),))},
+                f"retrieval.rewrites.{key}={most + 1}",
+                most,
+            )
+            for side in ("at_least", "at_most")
+            for key, most in ((f"calls_left_{side}", 12), (f"searches_left_{side}", 4))
         ),
         ({"retrieval": spec.Retrieval(templates=("{period}",) * 5)}, "query templates=5", 4),
         (
@@ -111,6 +123,21 @@ def test_the_papers_bounds_hold_for_syn_ledger(ledger: SynLedger, fields: dict[s
     sentence = refusal(harness_with(**fields), ledger)
     assert sentence.startswith(f"{key} in runs/h1/harness.toml")
     assert f"write at most {most}." in sentence
+
+
+def test_how_a_search_matches_is_for_benchmarks_whose_search_can_be_told(ledger: SynLedger) -> None:
+    harness = harness_with(retrieval=spec.Retrieval(rewrites=(spec.Rewrite(match="any"),)))
+    assert refusal(harness, ledger).startswith("retrieval.rewrites.match='any' in runs/h1/harness.toml")
+    search = SearchTool(tool="search", query="query", match=MatchArgument(argument="match", all="all", any="any"))
+    open_minded = SimpleNamespace(**{name: getattr(ledger, name) for name in vars(other_benchmark())})
+    open_minded.interface = replace(ledger.interface, search=search)
+    check_for_benchmark(harness, open_minded)
+
+
+def test_rewrites_without_a_template_do_not_count_as_templates(ledger: SynLedger) -> None:
+    trims = (spec.Rewrite(most_terms=3),) * 5
+    check_for_benchmark(harness_with(retrieval=spec.Retrieval(templates=("{period}",) * 4, rewrites=trims)), ledger)
+    assert not exceeds(spec.Structure(benchmark="a", retrieval=spec.Retrieval(rewrites=trims)), ledger.bounds)
 
 
 @pytest.mark.parametrize(

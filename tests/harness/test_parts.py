@@ -176,7 +176,7 @@ def test_fields_and_list_elements_are_parts() -> None:
     new = with_structure(
         retrieval=Retrieval(
             results=6, templates=("{entity}", "{period}"), rank=(short,),
-            rewrites=(Rewrite(calls_left_at_most=2, template="{entity}"),),
+            rewrites=(Rewrite(searches_left_at_most=2, template="{entity}"),),
         ),
         tools=tools(instructions="Use them.", read_on=ReadOn(when="observable", observable="window", at_most=1)),
         control=Control(repairs=1),
@@ -186,7 +186,7 @@ def test_fields_and_list_elements_are_parts() -> None:
         "retrieval.results: 6",
         'retrieval.templates: "{entity}"',
         'retrieval.templates: "{period}"',
-        'retrieval.rewrites: "{entity}" at 2 calls left',
+        'retrieval.rewrites: searches left at most 2, template "{entity}"',
         "retrieval.rank without low path-depth",
         "retrieval.rank: high name-length",
         "tools.read_on: window at most 1",

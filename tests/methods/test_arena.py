@@ -35,6 +35,7 @@ class Place:
     def __init__(self, benchmark: FewTasks, store: Store, evaluator: Evaluator, folder: Path) -> None:
         self.benchmark = benchmark
         self.store = store
+        self.evaluator = evaluator
         self.tree = HistoryWriter(folder / "tree")
         self.arena = StoreArena(evaluator, {"evo": self.tree})
         self.released = Variant(name=RELEASED, transformation=benchmark.variant("released"))
@@ -49,7 +50,7 @@ class Place:
         return [json.loads(line)["task"] for line in (self.tree.root / "scores.jsonl").read_text().splitlines()]
 
     def traced(self) -> set[str]:
-        return {path.stem.rpartition("-")[0] for path in self.tree.root.glob("traces/H0/released/*.json")}
+        return {path.stem.rpartition("-")[0] for path in self.tree.root.glob("traces/H0/released/*.jsonl")}
 
 
 @asynccontextmanager
@@ -82,11 +83,27 @@ async def test_a_second_batch_is_added_to_the_tree_and_an_overlap_is_there_once(
         tasks = here.tasks()
         for batch in (tasks[:4], tasks[2:6], tasks[:6]):
             await here.arena.means([H0], [here.released], "evo", batch)
-        assert here.lines() == tasks[:6]
+        assert here.lines() == [*sorted(tasks[:4]), *sorted(tasks[4:6])]
         assert here.traced() == set(tasks[:6])
         await here.arena.means([H0], [here.released], "evo")
-        assert here.lines() == tasks
+        assert set(here.lines()) == set(tasks)
+        assert len(here.lines()) == len(tasks)
         assert here.traced() == set(tasks)
+
+
+async def test_a_tree_of_two_task_sets_does_not_tell_them_apart_by_order_or_time(
+    ledger: SynLedger, tmp_path: Path
+) -> None:
+    async with place(ledger, tmp_path) as here:
+        arena = StoreArena(here.evaluator, {"search": here.tree}, {"search": ("evo", "disc")})
+        await arena.means([H0], [here.released], "search")
+        both = sorted([*here.tasks("evo"), *here.tasks("disc")])
+        assert both[: len(here.tasks("evo"))] != sorted(here.tasks("evo"))  # else the order would say nothing
+        with here.tree.read_only() as root:
+            for name in ("scores.jsonl", "index.jsonl", "tasks.jsonl"):
+                assert [json.loads(line)["task"] for line in (root / name).read_text().splitlines()] == both
+            found = [path.stat() for path in (root, *root.rglob("*"))]
+            assert len({stat.st_mtime_ns for stat in found}) == 1
 
 
 @pytest.mark.parametrize("role", ["disc", "conf1", "cert"])

@@ -46,6 +46,11 @@ MARK = "canary"
 ANSWER = 918_273_645_546
 HIDDEN = ("evo", "disc", "conf1", "conf2", "conf3", "conf", "cert", "neutral", "neutralise", "placebo", "construction")
 """Names of roles and of constructions, which are words in no text of a benchmark or a harness."""
+INDEXED = {
+    "harness", "variant", "task", "rollout", "score", "outcome", "answer", "calls", "refused", "queries", "opened",
+    "read_on", "trace",
+}  # fmt: skip
+"""What an index says of a rollout. Nothing else may be put there without a thought."""
 PLAIN = (str, int, float, bool, type(None), dict, list, tuple, PurePath)
 
 
@@ -171,9 +176,9 @@ def test_the_run_has_something_of_everything(run: Spied) -> None:
     assert run.challenger.contexts
     assert [entry.name for entry in run.evolved.archive.entries] == ["b1"]
     tree = run.trees["evo"]
-    assert len(list(tree.glob("traces/*/released/*.json"))) >= 4 * SIZES["evo"]
-    assert list(tree.glob("traces/*/b1/*.json"))
-    assert len(list(run.trees["disc"].glob("traces/*/released/*.json"))) >= 2 * SIZES["disc"]
+    assert len(list(tree.glob("traces/*/released/*.jsonl"))) >= 4 * SIZES["evo"]
+    assert list(tree.glob("traces/*/b1/*.jsonl"))
+    assert len(list(run.trees["disc"].glob("traces/*/released/*.jsonl"))) >= 2 * SIZES["disc"]
     assert (run.trees["disc"] / "archive/b1.json").exists()
 
 
@@ -186,7 +191,7 @@ def test_no_tree_says_what_the_host_alone_may_know(run: Spied, role: str) -> Non
 def test_a_tree_is_about_its_roles_tasks_and_all_of_them(run: Spied, role: str) -> None:
     lines = [json.loads(line) for line in (run.trees[role] / "scores.jsonl").read_text().splitlines()]
     assert {line["task"] for line in lines} == set(run.benchmark.tasks(role))
-    assert {path.stem.rpartition("-")[0] for path in run.trees[role].glob("traces/*/*/*.json")} == set(
+    assert {path.stem.rpartition("-")[0] for path in run.trees[role].glob("traces/*/*/*.jsonl")} == set(
         run.benchmark.tasks(role)
     )
 
@@ -195,10 +200,27 @@ def test_wrongly_answered_tasks_are_in_the_tree_without_their_answer(run: Spied)
     unanswerable = {task for task in run.benchmark.tasks("evo") if run.benchmark.task(task).answer == ANSWER}
     assert unanswerable
     for task in unanswerable:
-        for path in run.trees["evo"].glob(f"traces/*/*/{task}-*.json"):
-            trace = json.loads(path.read_text())
-            assert trace["score"] == 0.0
-            assert str(ANSWER) not in json.dumps(trace)
+        for path in run.trees["evo"].glob(f"traces/*/*/{task}-*.jsonl"):
+            text = path.read_text()
+            assert json.loads(text.splitlines()[-1])["score"] == 0.0
+            assert str(ANSWER) not in text
+
+
+def test_the_index_says_of_unsolved_tasks_that_they_are_and_nothing_of_their_answer(run: Spied) -> None:
+    """A wrong answer in it is the agent's own; what is right stands nowhere."""
+    for role, tree in run.trees.items():
+        lines = [json.loads(line) for line in (tree / "index.jsonl").read_text().splitlines()]
+        assert len(lines) == len(list(tree.glob("traces/*/*/*.jsonl")))
+        unsolved = [line for line in lines if line["outcome"] not in ("correct", "partly correct")]
+        assert {run.benchmark.task(line["task"]).answer for line in unsolved} >= {ANSWER}
+        for line in unsolved:
+            gold = str(run.benchmark.task(line["task"]).answer)
+            assert line["score"] == 0.0
+            assert gold not in str(line["answer"]).replace(",", "")
+            assert set(line) == INDEXED
+        summary = [json.loads(line) for line in (tree / "tasks.jsonl").read_text().splitlines()]
+        assert {line["task"] for line in summary} == set(run.benchmark.tasks(role))
+        assert all(set(line) == {"task", "question", "scores"} for line in summary)
 
 
 def test_proposals_under_trial_are_in_no_tree(run: Spied) -> None:
@@ -260,8 +282,8 @@ def test_the_search_finds_leaks_where_there_are_some(ledger: SynLedger, kit: Pro
 def test_the_search_finds_what_is_put_into_a_tree(run: Spied, tmp_path: Path) -> None:
     benchmark = run.benchmark
     planted = {
-        "neutral": "traces/H0/neutral/x-0.json",
-        "id of conf1": f"traces/H0/released/{benchmark.tasks('conf1')[0]}-0.json",
+        "neutral": "traces/H0/neutral/x-0.jsonl",
+        "id of conf1": f"traces/H0/released/{benchmark.tasks('conf1')[0]}-0.jsonl",
         MARK: f"harnesses/{MARK}-other-method/prompt.md",
     }
     for found, name in planted.items():

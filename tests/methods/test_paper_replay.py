@@ -140,7 +140,14 @@ class ChallengingDesk:
     asked: list[tuple[int, str]] = field(default_factory=list)
 
     async def drafts(
-        self, round: int, current: Contender, initial: Contender, *, proposals: int, archived: Collection[str] = ()
+        self,
+        round: int,
+        current: Contender,
+        initial: Contender,
+        *,
+        proposals: int,
+        evaluated: int,
+        archived: Collection[str] = (),
     ) -> list[Draft]:
         self.asked.append((round, current.name))
         return self.drafts_of[round]

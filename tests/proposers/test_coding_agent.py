@@ -81,7 +81,8 @@ class Bench(CommandBench):
             history=self.tree.root, round=2, current="r1-guidance", initial="H0", benchmark="syn-ledger",
             epsilon="0.05", edit_space=ALL_EDITS, observables={"path-depth": OBSERVABLES["path-depth"]},
             placeholders=self.benchmark.placeholders, bounds=self.benchmark.bounds,
-            answer_form=self.benchmark.answer_form, limits={"total": 12}, seed=1,
+            answer_form=self.benchmark.answer_form, tools=tuple(self.benchmark.tools),
+            interface=self.benchmark.interface, limits={"total": 12}, seed=1,
         )  # fmt: skip
         return replace(context, **changes)
 
@@ -149,6 +150,10 @@ async def test_the_desk_has_what_the_instructions_say(bench: Bench) -> None:
     ):  # fmt: skip
         assert said in text, said
     assert context["observables"] == {"path-depth": OBSERVABLES["path-depth"].description}
+    assert [tool["name"] for tool in context["tools"]] == ["list_files", "search", "open_file", "calculator"]
+    assert context["tools"][1]["parameters"]["properties"]["query"]["type"] == "string"
+    assert context["tool_interface"]["search"]["tool"] == "search"
+    assert "The last round failed" not in text
     assert context["calls_allowed"] == {"total": 12}
     assert context["bounds"] == {"results": 12, "opened": 6, "reserved_reads": 5, "templates": 4}
     assert {name: p["each"] for name, p in context["placeholders"].items()} == {
@@ -157,8 +162,47 @@ async def test_the_desk_has_what_the_instructions_say(bench: Bench) -> None:
     assert context["answer_form"]["name"] == "integer"
     assert "{periods} (every period: one query for each)" in text
     assert "at most 4 in templates and rewrites together" in text
-    assert "retrieval" in context["forms"]["harness_toml"]["properties"]
+    forms = context["forms"]
+    assert forms["harness_toml"]["$defs"]["Rewrite"]["properties"]["calls_left_at_least"]["description"]
+    assert forms["guidance_when"]["properties"]["opened_at_least"]["description"]
+    assert all(hook["doc"] for hook in forms["hooks"])
+    assert "# The document's id: the same in every listing, result and window.\n    id: str" in forms["hook_types"]
     assert {"current/memory.md", "initial/prompt.md", "history/scores.jsonl", "history/archive/b1.json"} <= set(found)
+
+
+async def test_the_command_cannot_read_where_on_the_machine_it_works(bench: Bench) -> None:
+    """Not the workspace, not the run's id and not the round; the desk is in the run's folder all the same, after it."""
+    await bench.proposed("""
+        for name in ("self/mountinfo", "1/mountinfo", "1/cmdline", "1/environ", "self/mounts"):
+            print(open(f"/proc/{name}").read().replace("\\0", " "))
+    """)
+    told = (bench.folder / "log-1.stdout").read_text()
+    assert " /desk/history " in told
+    assert [word for word in (str(bench.workspace.root), "run-1", "rounds", "desk-1") if word in told] == []
+    assert (bench.folder / "desk-1" / "INSTRUCTIONS.md").is_file()
+    assert not (bench.folder / "desk-1").is_symlink()
+
+
+async def test_after_a_failed_round_the_instructions_say_what_failed(bench: Bench) -> None:
+    bench.tree.add_entry("b1", {"name": "b1"})
+    pool = [
+        {"harness": "H0", "gain": 0.0, "violates": {}},
+        {"harness": "r1-guidance", "gain": 0.5, "violates": {"b1": 0.2}},
+    ]
+    bench.tree.add_round({"round": 1, "pool": pool, "selected": "H0", "refused": ["r1-structural: speed=3"]})
+    await bench.proposed("")
+    text = (bench.folder / "desk-1" / "INSTRUCTIONS.md").read_text()
+    failed = text[text.index("**The last round failed**") : text.index("\n\n## What is on your desk")]
+    assert failed.split("\n") == [
+        "**The last round failed**, and fell back to `H0`, which is where you start (all rounds are in "
+        "`history/rounds.jsonl`). What failed, quoted as data:",
+        "",
+        "- r1-guidance violates b1 (gain +0.5000)",
+        "- r1-structural: speed=3",
+        "",
+        "Learn from these failures: what of the gain came from the protocol and not from the task?",
+    ]
+    assert "**But a higher released score alone is not enough.**" in text
 
 
 FREE = Assignment(tracks=(), candidates=2)

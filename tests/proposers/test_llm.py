@@ -56,7 +56,8 @@ class Table:
         return ProposerContext(
             history=self.tree.root, round=1, current="H0", initial="H0", benchmark="syn-ledger", epsilon=None,
             edit_space=ALL_EDITS, observables={}, placeholders=self.benchmark.placeholders,
-            bounds=self.benchmark.bounds, answer_form=self.benchmark.answer_form, limits={"total": 12}, seed=1, **given,
+            bounds=self.benchmark.bounds, answer_form=self.benchmark.answer_form, tools=tuple(self.benchmark.tools),
+            interface=self.benchmark.interface, limits={"total": 12}, seed=1, **given,
         )  # fmt: skip
 
     async def decided(self, model: ScriptedModel, assignment: Assignment) -> tuple[list[Contender], list[str]]:

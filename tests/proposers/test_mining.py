@@ -83,6 +83,8 @@ def context(root: Path, **changes: Any) -> ProposerContext:
         placeholders=SynLedger.placeholders,
         bounds=SynLedger.bounds,
         answer_form=SynLedger.answer_form,
+        tools=tuple(SynLedger.tools),
+        interface=SynLedger.interface,
         limits={"total": 12},
         seed=0,
     )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.core.interfaces import OperatorKind
 from chase.core.values import Json
-from chase.protocol.kit import LEAST, WINDOW, ProtocolKit
+from chase.protocol.kit import LEAST, WINDOW, ProtocolKit, changed_fields
+from chase.testing.almanac.benchmark import Almanac
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +109,25 @@ def test_ids_can_be_touched_by_no_operator(kit: ProtocolKit) -> None:
 def test_operators_are_given_as_data_with_the_schema_of_their_arguments(kit: ProtocolKit) -> None:
     operators = kit.operators()
     assert {operator["name"] for operator in operators} == set(kit.benchmark.allowlist)
-    assert all(set(operator) == {"name", "version", "summary", "arguments"} for operator in operators)
+    assert all(set(operator) == {"name", "version", "summary", "arguments", "changes"} for operator in operators)
+
+
+@pytest.mark.parametrize("allowlist", [SynLedger.allowlist, Almanac.allowlist])
+def test_what_an_operator_changes_is_told_by_the_arguments_that_decide_it(
+    allowlist: Mapping[str, OperatorKind[Any]],
+) -> None:
+    for kind in allowlist.values():
+        told = changed_fields(kind)
+        for form in kind.forms():
+            [fields] = [entry["fields"] for entry in told if entry["when"].items() <= dict(form.arguments).items()]
+            assert fields == sorted(form.fields)
+
+
+def test_arguments_that_decide_nothing_are_not_told() -> None:
+    assert changed_fields(SynLedger.allowlist["re-encode"]) == [{"when": {}, "fields": ["format"]}]
+    told = changed_fields(SynLedger.allowlist["equalise"])
+    assert {tuple(entry["when"]) for entry in told} == {("aspect",)}
+    assert {"when": {"aspect": "depth"}, "fields": ["folders"]} in told
 
 
 def test_a_verdict_is_made_once_for_each_task_set(kit: ProtocolKit, ledger: SynLedger) -> None:

@@ -75,7 +75,7 @@ def test_a_shortcut_is_audited(chase: Commands, tmp_path: Path) -> None:
     ended = chase("audit", *USED, "--harness", "cheat", "--baseline", "h0", "--rounds", 1, "--rollouts", 2)
     assert ended.code == 5
     assert "rename-documents" in ended.out
-    assert "castrow-1934.txt" in ended.out
+    assert "eskvale-1934.txt" in ended.out
 
 
 @pytest.mark.parametrize("method", ["chase", "chase-without-challenger"])

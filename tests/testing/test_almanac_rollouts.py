@@ -209,3 +209,58 @@ async def test_a_trace_tells_which_report_was_opened_and_whether_it_was_read_on(
         thorough = make_harness(almanac, say="Read on.")
         read = read_trace((await roll(make_job(almanac, thorough, transformation), reader)).trace)
         assert ("read on", True) in [(decision.kind, decision.taken) for decision in read.decisions]
+
+
+PAPERS_H_1 = {
+    "calls_left_at_least": 4,
+    "drop_stop_words": True,
+    "shortest_term": 3,
+    "most_terms": 8,
+    "match": "any",
+}
+"""The search-query rewrite of the paper's table "Changes from H_0 to H_1", without a line of code."""
+
+
+async def test_the_papers_first_harness_is_written_without_code(almanac: Almanac) -> None:
+    """While at least four calls remain any word may match; after that the model's own words stand."""
+    harness = make_harness(almanac, retrieval={"rewrites": [PAPERS_H_1]})
+    search = call("find", text="the signed nowhere of it", match="all")
+    document = almanac.documents[0].id
+    script = [search, *[call("read", document=document)] * 6, search, "1"]
+    rollout, _ = await follow(make_job(almanac, harness), script)
+    first, last = (event for event in tool_events(rollout) if event["tool"] == "find")
+    assert first["arguments"] == {"text": "signed nowhere", "match": "any"}
+    assert first["asked"] == {"text": "the signed nowhere of it", "match": "all"}
+    assert first["items"]
+    assert last["arguments"] == {"text": "the signed nowhere of it", "match": "all"}  # three calls are left
+    assert last["items"] == []
+
+
+async def test_low_coverage_is_searched_again_for_any_of_the_words(almanac: Almanac) -> None:
+    """The paper's third round: all words first, any of them only where that finds little."""
+    rule = {"match": "all"}
+    harness = make_harness(almanac, retrieval={"relax_below": 1, "rewrites": [rule]})
+    rollout, model = await follow(make_job(almanac, harness), [call("find", text="signed nowhere"), "1"])
+    asked = [(event["by"], event["arguments"]) for event in tool_events(rollout)]
+    assert asked == [
+        ("model", {"text": "signed nowhere", "match": "all"}),
+        ("harness", {"text": "signed nowhere", "match": "any"}),
+    ]
+    told = "Few matches; searched for any of the words instead."
+    assert any(told in text for text in model.requests[-1].texts())
+    plain = make_harness(almanac, retrieval={"relax_below": 1})
+    rollout, _ = await follow(make_job(almanac, plain), [call("find", text="signed nowhere"), "1"])
+    assert [event["arguments"].get("text") for event in tool_events(rollout)] == ["signed nowhere", "signed"]
+
+
+async def test_how_a_search_matches_follows_the_names_of_a_variant(almanac: Almanac) -> None:
+    harness = make_harness(almanac, retrieval={"rewrites": [{"match": "all"}]})
+    job = make_job(almanac, harness, transformation=transformed(almanac, *RENAMED))
+    search = job.benchmark.environment(job.task, job.transformation).interface.search
+    assert search is not None
+    assert search.match is not None
+    rollout, _ = await follow(job, [call(search.tool, **{search.query: "signed nowhere"}), "1"])
+    [event] = tool_events(rollout)
+    assert event["ok"]
+    assert event["arguments"][search.match.argument] == "all"
+    assert event["items"] == []

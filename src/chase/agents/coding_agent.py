@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from chase.agents.confinement import TIMEOUT_SECONDS, Confinement, Ended
 from chase.agents.desk_folder import DeskFolder, Redact, printable
 from chase.agents.history import History
+from chase.agents.neutral_place import neutral_place
 from chase.agents.prompt_files import PromptFiles
 from chase.agents.records import AgentEpisode, RecordedAgent
 from chase.agents.reported_usage import reported_usage
@@ -113,7 +115,8 @@ class CodingAgent(RecordedAgent):
         names = {"current": context.current, "initial": context.initial}
         common = {"round": context.round, "benchmark": context.benchmark, **names}
         described = {name: observable.description for name, observable in context.observables.items()}
-        told = {"instructions": self.instructions.stamp, **common, "observables": described, **data}
+        tools = [asdict(tool) for tool in context.tools]
+        told = {"instructions": self.instructions.stamp, **common, "observables": described, "tools": tools, **data}
         history = History(context.history)
         return {
             "INSTRUCTIONS.md": self.instructions.fill("instructions", **common, **filled),
@@ -176,9 +179,11 @@ class CodingAgent(RecordedAgent):
         assert self.records is not None
         hidden = [self.records.store.workspace.state, *self.records.hidden]
         logs = episode.folder / f"log-{number}.stdout", episode.folder / f"log-{number}.stderr"
+        seen = nullcontext((desk.root, history)) if made.unconfined else neutral_place(desk.root, history)
         try:
-            work = made.run(desk.root, history=history, hidden=hidden, logs=logs)
-            ended = await episode.watched(work, f"its command is at work (limit {made.timeout_seconds:g} s)")
+            with seen as (root, tree):
+                work = made.run(root, history=tree, hidden=hidden, logs=logs)
+                ended = await episode.watched(work, f"its command is at work (limit {made.timeout_seconds:g} s)")
         finally:
             desk.close_after_work()
         try:

@@ -127,8 +127,8 @@ class Confinement:
             desk = Path(folder)
             for name in (HISTORY, TEMPORARY):
                 (desk / name).mkdir(parents=True)
-            probe = self._confined(["/usr/bin/test", "-x", str(program)], desk, desk / HISTORY, ())
-            ended = _probe(probe)
+            arguments = self._arguments(desk, desk / HISTORY, ())
+            ended = _probe([_bubblewrap(), *arguments, "--", "/usr/bin/test", "-x", str(program)])
         if ended.returncode and ended.stderr:
             raise SetupError(
                 f"bubblewrap cannot confine a command here: {ended.stderr.strip()[:300]}. Allow unprivileged user "
@@ -148,17 +148,22 @@ class Confinement:
         confinement the history is expected at the desk.
         """
         desk, words = desk.absolute(), [str(self._program), *self.words[1:]]
-        if not self.unconfined:
-            words = self._confined(words, desk, history.absolute(), hidden)
+        told = None if self.unconfined else _handed_over(self._arguments(desk, history.absolute(), hidden))
+        if told is not None:
+            words = [_bubblewrap(), "--args", str(told), "--", *words]
         started = time.monotonic()
         try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-I", "-S", "-c", _LAUNCH, str(os.getpid()), str(FILE_BYTES), *words,
                 cwd=desk, env=self._environment(desk), start_new_session=True, stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+                pass_fds=() if told is None else (told,),
             )  # fmt: skip
         except OSError as error:
             raise SetupError(f"command={self.words[0]} cannot be started: {error.strerror}.") from None
+        finally:
+            if told is not None:
+                os.close(told)
         assert process.stdout is not None
         assert process.stderr is not None
         kept = [CommandLog(path, most=OUTPUT_BYTES, redact=self.redact) for path in logs]
@@ -234,14 +239,8 @@ class Confinement:
         for folder in (path / name for path in self.readable for name in ("bin", "") if path.is_dir()):
             yield str(folder)
 
-    def _confined(self, words: Sequence[str], desk: Path, history: Path, hidden: Sequence[Path]) -> list[str]:
-        """The words under bubblewrap."""
-        bubblewrap = shutil.which("bwrap")
-        if bubblewrap is None:
-            raise SetupError(
-                "an external agent is run under bubblewrap, which is not installed (no 'bwrap' on the PATH). Install "
-                "the package bubblewrap, or opt out with --unconfined: the agent then sees all that you see."
-            )
+    def _arguments(self, desk: Path, history: Path, hidden: Sequence[Path]) -> list[str]:
+        """What bubblewrap is told."""
         arguments = ["--unshare-all", *(["--share-net"] if self.network else []), "--die-with-parent", "--new-session"]
         arguments += ["--cap-drop", "ALL", "--hostname", "desk", "--proc", "/proc", "--dev", "/dev"]
         for system in _SYSTEM:
@@ -258,7 +257,7 @@ class Confinement:
             arguments += ["--tmpfs", str(place)]
         arguments += ["--bind", str(desk), DESK, "--ro-bind", str(history), f"{DESK}/{HISTORY}"]
         arguments += ["--remount-ro", "/", "--chdir", DESK]
-        return [bubblewrap, *arguments, "--", *words]
+        return arguments
 
     def _covered(self, hidden: Sequence[Path]) -> Iterator[Path]:
         """Where hidden folders would show in what is readable."""
@@ -267,6 +266,24 @@ class Confinement:
             for root in roots:
                 if folder.is_relative_to(root.resolve()):
                     yield root / folder.relative_to(root.resolve())
+
+
+def _bubblewrap() -> str:
+    found = shutil.which("bwrap")
+    if found is None:
+        raise SetupError(
+            "an external agent is run under bubblewrap, which is not installed (no 'bwrap' on the PATH). Install "
+            "the package bubblewrap, or opt out with --unconfined: the agent then sees all that you see."
+        )
+    return found
+
+
+def _handed_over(arguments: Sequence[str]) -> int:
+    """A file of arguments to be inherited. On a command line the command could read them, in `/proc/1/cmdline`."""
+    file = os.memfd_create("arguments")
+    os.write(file, "".join(f"{argument}\0" for argument in arguments).encode("utf-8", "surrogateescape"))
+    os.lseek(file, 0, os.SEEK_SET)
+    return file
 
 
 def _probe(words: Sequence[str]) -> subprocess.CompletedProcess[str]:

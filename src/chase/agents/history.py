@@ -1,19 +1,23 @@
 """The read-only history tree: all that a Proposer or a Challenger can know of what was evaluated.
 
 ```
-harnesses/<name>/…                          the harness's files, and candidate.json, its Proposer's record
-scores.jsonl                                one line for each harness, variant and task, with its mark
-traces/<harness>/<variant>/<task>-<n>.json  what the agent saw and did
-archive/<entry>.json                        archived counterfactuals, with the observables they touch
-rounds.jsonl                                what was selected and which constraints were violated
+harnesses/<name>/…                           the harness's files, and candidate.json, its Proposer's record
+scores.jsonl                                 one line for each harness, variant and task, with its mark
+tasks.jsonl                                  one line for each task: its question and all its scores
+index.jsonl                                  one line for each rollout: what was done in it and what came of it
+traces/<harness>/<variant>/<task>-<n>.jsonl  what the agent saw and did, one line for each event
+archive/<entry>.json                         archived counterfactuals, with the observables they touch
+rounds.jsonl                                 what was selected and which constraints were violated
 ```
 
-It holds what one method evaluated in one run on one role's tasks, and no answer, evidence label or role.
+It holds what one method evaluated in one run on one role's tasks, and no answer, evidence label or role. Neither the
+order of lines nor the times of files say which task set a task is of, where a role is made of several.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,11 +27,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from chase.agents.history_index import index_line, task_line, trace_lines, trace_of
 from chase.core.values import Json
 from chase.harness.folder import parse_files, render_files
 from chase.harness.spec import Harness
 
 RECORD = "candidate.json"
+SCORES, TASKS, INDEX, ROUNDS = "scores.jsonl", "tasks.jsonl", "index.jsonl", "rounds.jsonl"
+WRITTEN = 946_684_800
+"""The time that every file of a tree has, in seconds."""
 RELEASED = "released"
 """The released benchmark's name among the variants of a tree."""
 Mark = Literal["stable success", "unstable", "stable failure"]
@@ -47,13 +55,15 @@ class HistoryWriter:
         """`records`: with what a harness's Proposer wrote about it, which speaks of its own tasks."""
         self.root = root
         self._records = records
-        self._scored: set[tuple[str, str, str]] = set()
+        self._tasks: dict[str, dict[tuple[str, str], Sequence[float]]] = {}
+        """Task → the scores of each (harness, variant)."""
+        self._questions: dict[str, str] = {}
         if root.exists():  # everything is written again from the store: nothing of a later round may be left
             _set_writable(root)
             shutil.rmtree(root)
         for folder in ("harnesses", "traces", "archive"):
             (root / folder).mkdir(parents=True, exist_ok=True)
-        for name in ("scores.jsonl", "rounds.jsonl"):
+        for name in (SCORES, TASKS, INDEX, ROUNDS):
             (root / name).write_text("", encoding="utf-8")
 
     def add_harness(self, name: str, harness: Harness, record: Mapping[str, Json]) -> None:
@@ -65,7 +75,7 @@ class HistoryWriter:
             path.write_text(text, encoding="utf-8", newline="")
 
     def has_scores(self, harness: str, variant: str, task: str) -> bool:
-        return (harness, variant, task) in self._scored
+        return (harness, variant) in self._tasks.get(task, {})
 
     def add_scores(
         self,
@@ -76,29 +86,44 @@ class HistoryWriter:
         traces: Mapping[tuple[str, int], Json],
     ) -> None:
         """A harness's results under a variant, with the trace of each (task, rollout): those of tasks that are new."""
-        new = {task: values for task, values in scores.items() if not self.has_scores(harness, variant, task)}
-        self._scored |= {(harness, variant, task) for task in new}
-        with (self.root / "scores.jsonl").open("a", encoding="utf-8") as file:
-            for task, values in new.items():
-                line = {"harness": harness, "variant": variant, "task": task, "scores": list(values)}
-                file.write(json.dumps({**line, "mark": mark_of(values), "reasons": list(reasons[task])}) + "\n")
+        new = sorted(task for task in scores if not self.has_scores(harness, variant, task))
+        for task in new:
+            self._tasks.setdefault(task, {})[harness, variant] = scores[task]
+            line = {"harness": harness, "variant": variant, "task": task, "scores": list(scores[task])}
+            self._append(SCORES, {**line, "mark": mark_of(scores[task]), "reasons": list(reasons[task])})
         folder = self.root / "traces" / harness / variant
         folder.mkdir(parents=True, exist_ok=True)
-        for (task, index), trace in traces.items():
-            if task in new:
-                (folder / f"{task}-{index}.json").write_text(json.dumps(trace), encoding="utf-8")
+        for task, index in sorted(key for key in traces if key[0] in new):
+            path, trace = folder / f"{task}-{index}.jsonl", traces[task, index]
+            path.write_text("".join(f"{json.dumps(line)}\n" for line in trace_lines(trace)), encoding="utf-8")
+            self._questions[task] = trace["question"]
+            rollout = {"harness": harness, "variant": variant, "task": task, "rollout": index}
+            done = index_line(trace, score=scores[task][index], reason=reasons[task][index])
+            self._append(INDEX, {**rollout, **done, "trace": str(path.relative_to(self.root))})
+        self._write_tasks()
+
+    def _write_tasks(self) -> None:
+        lines = [
+            json.dumps(task_line(task, self._questions.get(task, ""), scores))
+            for task, scores in sorted(self._tasks.items())
+        ]
+        (self.root / TASKS).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
     def add_entry(self, name: str, entry: Mapping[str, Json]) -> None:
         (self.root / "archive" / f"{name}.json").write_text(json.dumps(entry, indent=2), encoding="utf-8")
 
     def add_round(self, record: Mapping[str, Json]) -> None:
-        with (self.root / "rounds.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
+        self._append(ROUNDS, record)
+
+    def _append(self, name: str, line: Mapping[str, Json]) -> None:
+        with (self.root / name).open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(line)}\n")
 
     @contextmanager
     def read_only(self) -> Iterator[Path]:
-        """The tree's root, with write permission taken away while an agent reads it."""
+        """The tree's root, with write permission taken away while an agent reads it, and one time on everything."""
         for path in _own(self.root):
+            os.utime(path, (WRITTEN, WRITTEN))
             path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
         try:
             yield self.root
@@ -165,7 +190,7 @@ class History:
                 scores=tuple(line["scores"]),
                 mark=line["mark"],
             )
-            for line in self._lines("scores.jsonl")
+            for line in self._lines(self.root / SCORES)
         ]
 
     def mean(self, harness: str, variant: str) -> float | None:
@@ -202,8 +227,8 @@ class History:
     def traces(self, harness: str, variant: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """(path in the tree, trace), in the order of the paths."""
         folder = self.root / "traces" / harness / variant
-        for path in sorted(folder.glob("*.json")):
-            yield str(path.relative_to(self.root)), json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(folder.glob("*.jsonl")):
+            yield str(path.relative_to(self.root)), trace_of(self._lines(path))
 
     def archive(self) -> dict[str, dict[str, Any]]:
         """Archived counterfactuals by name."""
@@ -213,7 +238,8 @@ class History:
         }
 
     def rounds(self) -> list[dict[str, Any]]:
-        return self._lines("rounds.jsonl")
+        return self._lines(self.root / ROUNDS)
 
-    def _lines(self, name: str) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.root / name).read_text(encoding="utf-8").splitlines()]
+    @staticmethod
+    def _lines(path: Path) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -21,7 +21,8 @@ PAGE = 6_000
 """Characters of a file that one call shows."""
 MOST_LINES = 200
 MOST_MATCHES = 20
-SNIPPET = 160
+SNIPPET = 240
+"""Characters of a line that a match shows."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,17 +45,23 @@ class HistoryTools:
 
     def tools(self) -> list[AgentTool]:
         path = {"type": "string", "description": "A path in the history, e.g. 'harnesses' or 'scores.jsonl'."}
-        offset = {"type": "integer", "minimum": 0, "description": "The first character or entry to show; default 0."}
+        offset = {
+            "type": "integer",
+            "minimum": 0,
+            "description": "The first character, entry or match to show, from 0; default 0.",
+        }
         return [
             _tool("list_files", "List a folder of the history.", self._list, [], path=path, offset=offset),
             _tool("read_file", "Read a page of a file of it.", self._read, ["path"], path=path, offset=offset),
             _tool(
                 "search_files",
-                "Find lines of the history that contain a text, whatever its case.",
+                "Find lines of the history that contain a text, whatever its case. Says how many there are, and where "
+                "each begins in its file: read on from that offset.",
                 self._search,
                 ["text"],
                 text={"type": "string"},
                 path=path,
+                offset=offset,
             ),
         ]
 
@@ -71,9 +78,7 @@ class HistoryTools:
             for entry in entries[start : start + MOST_LINES]
             if not entry.is_symlink()
         ]
-        more = len(entries) - start - MOST_LINES
-        rest = [f"… {more} more: go on with offset {start + MOST_LINES}"] if more > 0 else []
-        return self._data(self._name(folder) or "the history", "\n".join([*shown, *rest]) or "(empty)")
+        return self._page(self._name(folder) or "the history", shown, start, MOST_LINES, len(entries))
 
     def _read(self, arguments: Mapping[str, Any]) -> str:
         self._check_limit()
@@ -84,23 +89,29 @@ class HistoryTools:
         page = text[start : start + PAGE]
         end = start + len(page)
         rest = f"\n… {len(text) - end} more characters: go on with offset {end}" if end < len(text) else ""
-        return self._data(self._name(path), page + rest)
+        part = "" if len(page) == len(text) else f", characters {start} to {end} of {len(text)}"
+        return self._data(self._name(path) + part, page + rest)
 
     def _search(self, arguments: Mapping[str, Any]) -> str:
         self._check_limit()
         sought = arguments.get("text")
         if not isinstance(sought, str) or not sought.strip():
             raise UserError("text is missing: write what to look for.")
+        start, total = _number(arguments, "offset"), 0
         found: list[str] = []
         for path in self._files(self._inside(arguments.get("path") or "")):
-            for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
-                place = line.lower().find(sought.lower())
-                if place >= 0:
-                    around = line[max(0, place - SNIPPET // 2) : place + SNIPPET // 2]
-                    found.append(f"{self._name(path)}:{number}: {around}")
-                if len(found) == MOST_MATCHES:
-                    return self._data(f"lines with '{sought[:100]}'", "\n".join([*found, "… there may be more"]))
-        return self._data(f"lines with '{sought[:100]}'", "\n".join(found) or "(none)")
+            for match in _matches(path.read_text(encoding="utf-8", errors="replace"), sought.lower()):
+                if start <= total < start + MOST_MATCHES:
+                    found.append(f"{self._name(path)}:{match}")
+                total += 1
+        return self._page(f"lines with '{sought[:100]}'", found, start, MOST_MATCHES, total)
+
+    def _page(self, what: str, shown: list[str], start: int, size: int, total: int) -> str:
+        """Some of many, with how many there are and how to go on."""
+        more = total - start - size
+        rest = [f"… {more} more: go on with offset {start + size}"] if more > 0 else []
+        part = f", {start + 1} to {min(start + size, total)} of {total}" if start < total else f", none of {total}"
+        return self._data(what + (part if total else ""), "\n".join([*shown, *rest]) or "(none)")
 
     def _files(self, start: Path) -> Iterator[Path]:
         if start.is_file():
@@ -158,6 +169,19 @@ def is_file_of(root: Path, named: str) -> bool:
         return within(root, path) and path.is_file()
     except (OSError, ValueError):
         return False
+
+
+def _matches(text: str, sought: str) -> Iterator[str]:
+    """Each line that contains a lower-case text: its number, where it begins, and what stands around the text."""
+    if sought not in text.lower():
+        return
+    begins = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        place = line.lower().find(sought)
+        if place >= 0:
+            around = line[max(0, place - SNIPPET // 2) :][:SNIPPET]
+            yield f"{number} (offset {begins}): {around}"
+        begins += len(line) + 1
 
 
 def _tool(

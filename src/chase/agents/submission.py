@@ -67,12 +67,14 @@ def flaws_of(error: ValidationError) -> str:
 
 
 def plain_schema(form: type[BaseModel]) -> Any:
-    """A form's JSON schema without titles, references and what its classes say of themselves.
+    """A form's JSON schema without titles, references and what its classes say of themselves. What fields say stays.
 
     A schema that is put into another cannot look up its own definitions.
     """
     schema = form.model_json_schema(by_alias=True)
     definitions = schema.pop("$defs", {})
+    for described in (schema, *definitions.values()):
+        described.pop("description", None)
 
     def plain(part: Any) -> Any:
         if isinstance(part, list):
@@ -82,7 +84,6 @@ def plain_schema(form: type[BaseModel]) -> Any:
         if "$ref" in part:
             meant = definitions[part["$ref"].rpartition("/")[2]]
             return plain({**meant, **{key: value for key, value in part.items() if key != "$ref"}})
-        left_out = {"title"} | ({"description"} if "properties" in part else set())
-        return {key: plain(value) for key, value in part.items() if key not in left_out or not isinstance(value, str)}
+        return {key: plain(value) for key, value in part.items() if key != "title" or not isinstance(value, str)}
 
     return plain(schema)

@@ -15,8 +15,9 @@ from chase.core.errors import UserError
 from chase.core.keyed import digest
 from chase.core.values import Json
 from chase.protocol.proposal import TransformationForm
+from chase.protocol.screening import RANKING
 
-VERSION = 1
+VERSION = 2
 """Of the instructions and the layout of the desk. Raised with either."""
 PROPOSALS = "proposals.json"
 MOST_BYTES = 1 << 20
@@ -70,12 +71,14 @@ class CodingAgentChallenger(CodingAgent):
     def _desk_files(self, context: ChallengerContext) -> dict[str, str]:
         data = {
             "proposals": context.proposals,
+            "evaluated": context.evaluated,
             "operators": [dict(operator) for operator in context.operators],
             "effects": [{"operator": dict(e.operator), "touched": dict(e.touched)} for e in context.effects],
             "form": TransformationForm.model_json_schema(by_alias=True),
         }
         harnesses = {"harness": context.current, "initial": context.initial}
-        return self.desk_files(context, harnesses, data, proposals=context.proposals)
+        chosen = {"proposals": context.proposals, "evaluated": context.evaluated, "ranking": RANKING}
+        return self.desk_files(context, harnesses, data, **chosen)
 
 
 def _read(answers: Path, redact: Redact) -> tuple[Json, list[str]]:

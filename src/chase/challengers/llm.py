@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Self
 
 from pydantic import Field, ValidationError
@@ -18,8 +18,9 @@ from chase.core.agents import ChallengerContext, Draft, EpisodeBounds, OperatorE
 from chase.core.values import Json
 from chase.models.chat import ChatModel
 from chase.protocol.proposal import OperatorForm
+from chase.protocol.screening import RANKING
 
-VERSION = 1
+VERSION = 2
 """Of the prompts and the procedure. Raised with either."""
 FURTHER_TURNS = 4
 MOST_PROPOSALS = 64
@@ -32,7 +33,9 @@ class ProposalForm(SubmissionForm):
 
     operators: list[OperatorForm] = Field(min_length=1, max_length=MOST_COMPOSED)
     seed: int = Field(default=0, ge=0, lt=2**48, description="replays the proposal")
-    declared: list[str] | None = Field(default=None, description="protocol fields that it changes")
+    declared: list[str] | None = Field(
+        default=None, description="protocol fields that it changes; null: those of its operators"
+    )
     description: str = Field(max_length=4000)
     suspected_shortcut: str = Field(max_length=4000)
     suspected_observables: list[str] = Field(default=[], max_length=50)
@@ -115,6 +118,10 @@ class LanguageModelChallenger(RecordedAgent):
             "system",
             **names,
             mark=reading.mark,
+            tokens=self._history_tokens,
+            evaluated=context.evaluated,
+            ranking=RANKING,
+            tools=json.dumps([asdict(tool) for tool in context.tools]),
             operators=json.dumps([dict(operator) for operator in context.operators]),
             effects="; ".join(map(_effect, context.effects)),
             observables="; ".join(f"{name}: {o.description}" for name, o in context.observables.items()),
@@ -129,7 +136,7 @@ class LanguageModelChallenger(RecordedAgent):
             submissions=(PROPOSALS,),
             seed=context.seed,
         )
-        asked = self._prompts.fill("challenge", **names, proposals=context.proposals)
+        asked = self._prompts.fill("challenge", **names, proposals=context.proposals, evaluated=context.evaluated)
         return self._drafts(context, await self._talk.work(asked, PROPOSALS, turns=self._turns))
 
     async def revise(self, context: ChallengerContext, refused: Sequence[Refusal]) -> Sequence[Draft]:

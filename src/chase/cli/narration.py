@@ -155,9 +155,10 @@ def _(event: Challenged) -> Iterator[str]:
 
 @lines.register
 def _(event: Confirmed) -> Iterator[str]:
+    if event.destruction is None:
+        yield f"  on {event.role}: not measured and not confirmed, failed checks: {', '.join(event.failed)}"
+        return
     verdict = "confirmed" if event.confirmed else "not confirmed"
-    if event.failed:
-        verdict += f", failed checks: {', '.join(event.failed)}"
     eta = 100 * float(event.eta)
     yield f"  on {event.role}: gain destruction {_points(event.destruction)} against η = {eta:g}: {verdict}"
 

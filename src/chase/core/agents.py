@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from chase.core.values import AnswerForm, HarnessBounds, Json, Placeholder
+from chase.core.values import AnswerForm, HarnessBounds, Json, Placeholder, ToolInterface, ToolSpec
 
 if TYPE_CHECKING:
     from chase.core.interfaces import Observable
@@ -138,6 +138,10 @@ class ProposerContext:
     """What query templates may use."""
     bounds: HarnessBounds
     answer_form: AnswerForm
+    tools: tuple[ToolSpec, ...]
+    """The tools of the model as released: name, description, JSON schema of the arguments."""
+    interface: ToolInterface
+    """Which of them searches, opens and lists, and what a search can be told."""
     limits: Mapping[str, int]
     """Calls by group of tools, and in all under 'total'."""
     seed: int
@@ -170,8 +174,12 @@ class ChallengerContext:
     benchmark: str
     observables: Mapping[str, Observable]
     operators: tuple[Mapping[str, Json], ...]
-    """The allowlist as data: name, version, summary, JSON schema of the arguments."""
+    """The allowlist as data: name, version, summary, JSON schema of the arguments, protocol fields it changes."""
     effects: tuple[OperatorEffect, ...]
+    tools: tuple[ToolSpec, ...]
+    """The tools of the model as released."""
     proposals: int
     """How many to write."""
+    evaluated: int
+    """How many of them are evaluated at most: those that the host ranks first."""
     seed: int

@@ -123,12 +123,12 @@ class Challenged(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Confirmed(Event):
-    """A frozen transformation was measured on fresh tasks; whether it holds there is in `confirmed`."""
+    """A frozen transformation was checked and measured on fresh tasks; whether it holds there is in `confirmed`."""
 
     round: int
     role: str
-    destruction: Mapping[str, Json]
-    """An estimate."""
+    destruction: Mapping[str, Json] | None
+    """An estimate; None where checks fail: then nothing was measured."""
     eta: str
     failed: tuple[str, ...]
     """Checks of the firewall that fail on these tasks."""

@@ -90,6 +90,16 @@ class ToolSpec:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class MatchArgument:
+    """The argument by which a search is told what a hit must match: all words of the query, or any of them."""
+
+    argument: str
+    all: str
+    """Its value for all words."""
+    any: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SearchTool:
     """The tool that finds documents by words."""
 
@@ -98,6 +108,8 @@ class SearchTool:
     """Its argument for the words."""
     limit: str | None = None
     """Its argument for how many results are shown, where it has one."""
+    match: MatchArgument | None = None
+    """How it is told what must match; None: it cannot be told."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,11 +10,11 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Tool
 
 from chase.core.interfaces import Environment, Observable
 from chase.core.values import AnswerForm, Json, OpenTool, Placeholder, ResultItem, SearchTool, ToolResult
-from chase.engine.policy import clean_query, expand, merge, reads_on, relaxed, rerank
+from chase.engine.policy import applies, clean_query, expand, merge, reads_on, relaxed, rerank
 from chase.engine.prompting import Situation, is_active
 from chase.engine.sandbox import HookSession
 from chase.engine.trace import Trace
-from chase.harness.spec import Guidance, Harness
+from chase.harness.spec import Guidance, Harness, Rewrite
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,8 +174,11 @@ class Episode:
         """The schema of the search tool's limit, or nothing where it has none."""
         if self._search_tool is None or self._search_tool.limit is None:
             return {}
-        spec = next(spec for spec in self.environment.tools if spec.name == self._search_tool.tool)
-        schema: Mapping[str, Json] = spec.parameters["properties"][self._search_tool.limit]
+        return self._schema(self._search_tool.tool, self._search_tool.limit)
+
+    def _schema(self, tool: str, argument: str) -> Mapping[str, Json]:
+        spec = next(spec for spec in self.environment.tools if spec.name == tool)
+        schema: Mapping[str, Json] = spec.parameters["properties"][argument]
         return schema
 
     async def call(self, tool: str, arguments: Mapping[str, Json]) -> str:
@@ -207,10 +210,13 @@ class Episode:
 
     async def _search(self, search: SearchTool, arguments: Mapping[str, Json], *, by: str) -> ToolResult:
         policy = self.harness.structure.retrieval
-        query = await self._rewritten(search, str(arguments[search.query]), by)
+        rule = self._rewrite(search) if by == "model" else None
+        query = await self._rewritten(str(arguments[search.query]), rule)
         shown = self._results_shown(search, arguments)
         reorders = bool(policy.rank or policy.diverse) or self.hooks.defines("rerank")
         changed = {**arguments, search.query: query}
+        if rule is not None and rule.match is not None and search.match is not None:
+            changed[search.match.argument] = search.match.any if rule.match == "any" else search.match.all
         if shown is not None and search.limit is not None and reorders:
             # Re-ordering looks at all that a search can show, before it is cut.
             changed[search.limit] = self._limit.get("maximum", shown)
@@ -218,11 +224,9 @@ class Episode:
             changed[search.limit] = shown
         asked = dict(arguments) if changed != arguments else None
         result = self._run(search.tool, changed, by=by, asked=asked)
-        shorter = relaxed(query)
         few = result.coverage is not None and result.coverage < policy.relax_below
-        if few and shorter and self._left(search.tool):
-            result = self._run(search.tool, {**changed, search.query: shorter}, by="harness")
-            result = replace(result, head=f'Few matches; searched for "{shorter}" instead. {result.head}')
+        if few and self._left(search.tool):
+            result = self._relaxed(search, changed, result)
         return await self._ordered(result, shown) if result.items else result
 
     def _results_shown(self, search: SearchTool, arguments: Mapping[str, Json]) -> int | None:
@@ -239,16 +243,38 @@ class Episode:
         valid = self._limit.get("minimum", wanted) <= wanted <= self._limit.get("maximum", wanted)
         return wanted if valid else None
 
-    async def _rewritten(self, search: SearchTool, query: str, by: str) -> str:
-        policy = self.harness.structure.retrieval
-        if by == "model":
-            left = self._left(search.tool)
-            for rule in policy.rewrites:
-                if left <= rule.calls_left_at_most and (queries := self._expand(rule.template)):
-                    query = queries[0]
-                    break
+    def _relaxed(self, search: SearchTool, arguments: Mapping[str, Json], found: ToolResult) -> ToolResult:
+        """The result of a wider search: for any of the words where all were asked for, else for fewer words."""
+        query, match = str(arguments[search.query]), search.match
+        if match is not None and self._matching(search, arguments) == match.all:
+            result = self._run(search.tool, {**arguments, match.argument: match.any}, by="harness")
+            return replace(result, head=f"Few matches; searched for any of the words instead. {result.head}")
+        if (shorter := relaxed(query)) is None:
+            return found
+        result = self._run(search.tool, {**arguments, search.query: shorter}, by="harness")
+        return replace(result, head=f'Few matches; searched for "{shorter}" instead. {result.head}')
+
+    def _matching(self, search: SearchTool, arguments: Mapping[str, Json]) -> Json:
+        """What a search is told to match: as asked, else by default."""
+        if search.match is None:
+            return None
+        default = self._schema(search.tool, search.match.argument).get("default")
+        return arguments.get(search.match.argument, default)
+
+    def _rewrite(self, search: SearchTool) -> Rewrite | None:
+        """The first rewrite that applies to a query of the model's now."""
+        calls, searches = self.environment.calls_left()["total"], self._left(search.tool)
+        for rule in self.harness.structure.retrieval.rewrites:
+            fits = rule.template is None or bool(self._expand(rule.template))
+            if fits and applies(rule, calls=calls, searches=searches):
+                return rule
+        return None
+
+    async def _rewritten(self, query: str, rule: Rewrite | None) -> str:
+        if rule is not None and rule.template is not None:
+            query = self._expand(rule.template)[0]
         changed = await self.hook("rewrite_query", query)
-        cleaned = clean_query(changed if isinstance(changed, str) else query, policy)
+        cleaned = clean_query(changed if isinstance(changed, str) else query, self.harness.structure.retrieval, rule)
         return cleaned or query
 
     async def _ordered(self, result: ToolResult, shown: int | None) -> ToolResult:

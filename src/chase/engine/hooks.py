@@ -13,42 +13,13 @@ from itertools import product
 from types import MappingProxyType
 
 from chase.core.values import Json
+from chase.engine.hook_types import PLAN_QUERIES, type_stubs
 
-PLAN_QUERIES = 4
 QUERY_CHARS = 1_000
 TEXT_CHARS = 8_000
 
 Check = Callable[[Json, Sequence[Json]], str | None]
 """(returned value, the call's arguments) → what is wrong with the value, or None."""
-
-_TYPES = """\
-from collections.abc import Callable
-from typing import Any, TypedDict
-
-class State(TypedDict):
-    question: str
-    slots: dict[str, list[str]]
-    calls_left: dict[str, int]
-    step: int
-    opened: dict[str, int]
-
-class Task(State):
-    tools: list[str]
-
-class Hit(TypedDict):
-    id: str
-    path: str
-    observables: dict[str, float | None]
-    fields: dict[str, Any]
-    text: str
-
-class ToolState(State):
-    items: list[Hit]
-
-class Plan(TypedDict, total=False):
-    queries: list[str]
-    note: str
-"""
 
 _ACCEPTED = {
     "Task": ("Task", "dict[str, Any]"),
@@ -170,14 +141,15 @@ HOOKS: Mapping[str, Hook] = MappingProxyType(
                 name="rewrite_query",
                 parameters={"query": "str", "state": "State"},
                 returns="str",
-                doc="Called before each search. Returns the query that is issued instead.",
+                doc="Called before each search, after `retrieval.rewrites`. Returns the query that is issued instead.",
                 check=_check_query,
             ),
             Hook(
                 name="rerank",
                 parameters={"hits": "list[Hit]", "state": "State"},
                 returns="list[int]",
-                doc="Called on each search result. Returns the order to show the hits in: each index once.",
+                doc="Called on each search result, after `retrieval.rank`, with all that a search can show. Returns "
+                "the order to show the hits in: each index once. The first ones are shown.",
                 check=_check_order,
             ),
             Hook(
@@ -210,4 +182,4 @@ HOOKS: Mapping[str, Hook] = MappingProxyType(
 
 def stubs() -> str:
     """The type stubs that `control.py` is checked against. Authors may annotate with their names."""
-    return _TYPES + "".join(f"\n{hook.stub}" for hook in HOOKS.values()) + "\n"
+    return type_stubs() + "".join(f"\n{hook.stub}" for hook in HOOKS.values()) + "\n"

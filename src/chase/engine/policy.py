@@ -8,12 +8,8 @@ from itertools import zip_longest
 from chase.core.interfaces import Observable
 from chase.core.observables import distinct_ranks
 from chase.core.values import Placeholder, ResultItem, Sighting
-from chase.harness.spec import Preference, ReadOn, Retrieval, placeholders_of
-
-STOP_WORDS = frozenset(
-    "a above add after all an and answer are as at be by do does far for from how in into is it its much of on one "
-    "only or plus that the their then there these this to up use was what when where which with you your".split()
-)
+from chase.engine.stop_words import STOP_WORDS
+from chase.harness.spec import Preference, ReadOn, Retrieval, Rewrite, placeholders_of
 
 
 def expand(template: str, slots: Mapping[str, Sequence[str]], placeholders: Mapping[str, Placeholder]) -> list[str]:
@@ -29,16 +25,25 @@ def expand(template: str, slots: Mapping[str, Sequence[str]], placeholders: Mapp
     return [template.format(**{**first, **dict(zip(each, row, strict=True))}) for row in rows]
 
 
-def clean_query(query: str, policy: Retrieval) -> str:
-    """The query without stop words and cut to the longest length, as the policy has it."""
-    if not policy.drop_stop_words and not policy.most_terms:
+def applies(rule: Rewrite, *, calls: int, searches: int) -> bool:
+    """Whether a rewrite's condition holds with so many calls left in all, and so many searches."""
+    bounds = (
+        (rule.calls_left_at_least, calls, rule.calls_left_at_most),
+        (rule.searches_left_at_least, searches, rule.searches_left_at_most),
+    )
+    return all((low is None or low <= left) and (high is None or left <= high) for low, left, high in bounds)
+
+
+def clean_query(query: str, policy: Retrieval, rule: Rewrite | None = None) -> str:
+    """The query without stop words and short ones and cut to the longest length, as policy and rewrite have it."""
+    drops = policy.drop_stop_words or (rule is not None and rule.drop_stop_words)
+    shortest = rule.shortest_term if rule is not None else 0
+    most = min((n for n in (policy.most_terms, rule.most_terms if rule is not None else 0) if n), default=None)
+    if not drops and not shortest and most is None:
         return query
-    words = query.split()
-    if policy.drop_stop_words:
-        words = [word for word in words if word.lower().strip(".,;:?!") not in STOP_WORDS]
-    if policy.most_terms:
-        words = words[: policy.most_terms]
-    return " ".join(words)
+    words = [(word, word.lower().strip(".,;:?!")) for word in query.split()]
+    kept = [word for word, term in words if not (drops and term in STOP_WORDS) and len(term) >= shortest]
+    return " ".join(kept[:most])
 
 
 def relaxed(query: str) -> str | None:

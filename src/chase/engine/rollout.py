@@ -29,7 +29,7 @@ from chase.harness.spec import Harness
 from chase.models.chat import ChatModel, Reply
 from chase.models.errors import ContextTooLong
 
-VERSION = 2
+VERSION = 3
 CHARACTERS_PER_TOKEN = 4
 
 

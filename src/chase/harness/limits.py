@@ -10,8 +10,8 @@ from typing import Any
 
 from chase.core.errors import UserError, choose
 from chase.core.interfaces import Benchmark
-from chase.core.values import HarnessBounds
-from chase.harness.spec import Harness, Structure, placeholders_of
+from chase.core.values import HarnessBounds, OpenTool, SearchTool
+from chase.harness.spec import Harness, Retrieval, Structure, placeholders_of
 
 Problem = tuple[str, str, str]
 """(`key=value`, the file in the harness's folder, what is wrong and what to write)."""
@@ -55,9 +55,13 @@ def _observable_problems(harness: Harness, benchmark: Benchmark[Any]) -> Iterato
 
 def _template_problems(harness: Harness, benchmark: Benchmark[Any]) -> Iterator[Problem]:
     retrieval = harness.structure.retrieval
-    templates = [*retrieval.templates, *(rule.template for rule in retrieval.rewrites)]
-    if benchmark.interface.search is None and templates:
+    templates = templates_of(retrieval)
+    search = benchmark.interface.search
+    if search is None and (retrieval.templates or retrieval.rewrites):
         yield "retrieval.templates, rewrites", TOML, "it has no search tool; remove them."
+    for rule in retrieval.rewrites:
+        if rule.match is not None and search is not None and search.match is None:
+            yield f"retrieval.rewrites.match='{rule.match}'", TOML, "its search cannot be told how to match; remove it."
     if len(templates) > (most := benchmark.bounds.templates):
         problem = f"in templates and rewrites together; write at most {most}."
         yield f"query templates={len(templates)}", TOML, problem
@@ -74,7 +78,7 @@ def _count_problems(harness: Harness, benchmark: Benchmark[Any]) -> Iterator[Pro
     counts = (
         ("retrieval.results", retrieval.results, _most_results(benchmark), ""),
         ("retrieval.relax_below", retrieval.relax_below, bounds.results, ""),
-        *(("retrieval.rewrites.calls_left_at_most", r.calls_left_at_most, calls, "calls") for r in retrieval.rewrites),
+        *_rewrite_counts(retrieval, calls, search_calls(benchmark)),
         ("tools.opened_files", tools.opened_files, bounds.opened, ""),
         ("tools.open_first", tools.open_first, min(opens, bounds.opened), "file-opening calls"),
         ("tools.reserved_reads", tools.reserved_reads, min(opens, bounds.reserved_reads), "file-opening calls"),
@@ -86,11 +90,24 @@ def _count_problems(harness: Harness, benchmark: Benchmark[Any]) -> Iterator[Pro
             yield f"{key}={value}", TOML, f"{allowed}write at most {most}."
 
 
+def _rewrite_counts(retrieval: Retrieval, calls: int, searches: int) -> Iterator[tuple[str, int | None, int, str]]:
+    for rule in retrieval.rewrites:
+        for side in ("at_least", "at_most"):
+            yield f"retrieval.rewrites.calls_left_{side}", getattr(rule, f"calls_left_{side}"), calls, "calls"
+            value = getattr(rule, f"searches_left_{side}")
+            yield f"retrieval.rewrites.searches_left_{side}", value, searches, "search calls"
+
+
+def templates_of(retrieval: Retrieval) -> list[str]:
+    """All query templates, in searches before the first turn and in rewrites."""
+    return [*retrieval.templates, *(rule.template for rule in retrieval.rewrites if rule.template is not None)]
+
+
 def exceeds(structure: Structure, bounds: HarnessBounds) -> bool:
     """Whether a count is above a benchmark's bounds, whatever its calls."""
     retrieval, tools = structure.retrieval, structure.tools
     return (
-        len(retrieval.templates) + len(retrieval.rewrites) > bounds.templates
+        len(templates_of(retrieval)) > bounds.templates
         or max(retrieval.results or 0, retrieval.relax_below) > bounds.results
         or max(tools.opened_files or 0, tools.open_first) > bounds.opened
         or tools.reserved_reads > bounds.reserved_reads
@@ -108,8 +125,17 @@ def _most_results(benchmark: Benchmark[Any]) -> int:
 
 def opening_calls(benchmark: Benchmark[Any]) -> int:
     """How often documents can be opened in a rollout."""
-    limits, opener = benchmark.limits, benchmark.interface.open
-    return limits.group_calls.get(limits.tool_groups[opener.tool], 0) if opener else 0
+    return _calls_of(benchmark, benchmark.interface.open)
+
+
+def search_calls(benchmark: Benchmark[Any]) -> int:
+    """How often documents can be searched for in a rollout."""
+    return _calls_of(benchmark, benchmark.interface.search)
+
+
+def _calls_of(benchmark: Benchmark[Any], tool: OpenTool | SearchTool | None) -> int:
+    limits = benchmark.limits
+    return limits.group_calls.get(limits.tool_groups[tool.tool], 0) if tool else 0
 
 
 def _activation_problems(harness: Harness, benchmark: Benchmark[Any]) -> Iterator[Problem]:

@@ -21,7 +21,7 @@ from chase.core.keyed import canonical_json
 from chase.core.values import Json
 from chase.harness.control_parts import changed_functions, mixed_control
 from chase.harness.diff import ORDER, component_of, flat_fields
-from chase.harness.spec import Activation, Guidance, Harness, ReadOn, Structure
+from chase.harness.spec import Activation, Guidance, Harness, ReadOn, Rewrite, Structure
 from chase.harness.splicing import Splice, align, align_texts, respaced, sentences, spliced, text_with
 
 PROMPT, MEMORY, INSTRUCTIONS, CONTROL, GUIDANCE = "prompt", "memory", "tools.instructions", "control.py", "guidance"
@@ -297,7 +297,8 @@ def _words(key: str, value: Json) -> str:
         weight = "" if value["weight"] == 1 else f", weight {value['weight']:g}"
         return f"{value['prefer']} {value['observable']}{weight}"
     if key == "retrieval.rewrites":
-        return f'"{value["template"]}" at {value["calls_left_at_most"]} calls left'
+        said = Rewrite.model_validate(value).model_dump(mode="json", exclude_defaults=True)
+        return ", ".join(f"{name.replace('_', ' ')} {json.dumps(of, ensure_ascii=False)}" for name, of in said.items())
     if key == READ_ON and value["when"] == "observable":
         side = "at_most" if value["at_most"] is not None else "at_least"
         return f"{value['observable']} {side.replace('_', ' ')} {value[side]:g}"

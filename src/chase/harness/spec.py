@@ -59,9 +59,7 @@ def plain_text(text: str) -> str:
     return re.sub(r"\A(?:\ufeff|[ \t]*\n)+", "", text)
 
 
-ObservableName = Annotated[
-    str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$", description='an observable\'s name, e.g. "path-depth"')
-]
+ObservableName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$", examples=["path-depth"])]
 """Which observables there are, a benchmark says."""
 Template = Annotated[str, AfterValidator(_valid_template)]
 BenchmarkName = Annotated[str, AfterValidator(_valid_base_name)]
@@ -71,52 +69,92 @@ Bound = Annotated[float, AfterValidator(lambda value: value + 0.0)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    """A table of a harness. What stands under a field is its description: in the schema that Proposers are shown, and
+    in `docs/harness.md`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
 
 class Preference(_Part):
     """A lean on an observable: documents on the preferred side come earlier."""
 
     observable: ObservableName
+    """Re-order the hits by this observable of a document. What matches the query stays first."""
     prefer: Literal["low", "high"]
+    """Which side of it comes earlier."""
     weight: float = Field(default=1.0, gt=0, le=100)
+    """How much it counts against the hit's place in the result: places for one rank on the observable."""
 
 
 class Rewrite(_Part):
-    """A query of the model's is replaced by a template once few search calls are left."""
+    """What becomes of the model's queries while a condition holds. The first rewrite that applies counts."""
 
-    calls_left_at_most: int = Field(ge=0, le=MOST)
-    template: Template
+    calls_left_at_least: int | None = Field(default=None, ge=0, le=MOST)
+    """Applies while at least so many calls are left, of all tools together."""
+    calls_left_at_most: int | None = Field(default=None, ge=0, le=MOST)
+    """Applies while at most so many calls are left, of all tools together."""
+    searches_left_at_least: int | None = Field(default=None, ge=0, le=MOST)
+    """Applies while at least so many search calls are left."""
+    searches_left_at_most: int | None = Field(default=None, ge=0, le=MOST)
+    """Applies while at most so many search calls are left. All conditions that are given must hold."""
+    template: Template | None = None
+    """The query is replaced by this template."""
+    drop_stop_words: bool = False
+    """Leave stop words out of it."""
+    shortest_term: int = Field(default=0, ge=0, le=50)
+    """Leave out words with fewer characters than this; 0: none."""
+    most_terms: int = Field(default=0, ge=0, le=50)
+    """Keep so many words of what is left; 0 is no limit."""
+    match: Literal["all", "any"] | None = None
+    """Search for documents with all words of the query, or with any of them; only where the benchmark's search can be
+    told so. Unset leaves it to the model."""
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Rewrite:
+        changes = (self.template, self.drop_stop_words, self.shortest_term, self.most_terms, self.match)
+        if not any(changes):
+            raise ValueError(
+                "it changes nothing; write at least one of template, drop_stop_words, shortest_term, most_terms, match"
+            )
+        return self
 
 
 class Retrieval(_Part):
     """How the engine searches for the model."""
 
     results: int | None = Field(default=None, ge=1, le=MOST)
-    """Results a search shows, whatever the model asks for; None leaves it to the model and the tool's default."""
+    """Results that a search shows, whatever the model asks for. Unset leaves it to the model and the tool's default."""
     templates: tuple[Template, ...] = ()
-    """Queries issued before the model's first turn. Which placeholders there are, the benchmark says."""
+    """Queries that are issued before the model's first turn, as ordinary counted calls."""
     merge: Literal["sequence", "round-robin"] = "sequence"
-    """How the hits of several queries are put together."""
+    """How the hits of several such queries are put together."""
     diverse: bool = False
-    """A document that was already shown in an earlier result is left out of later ones, unless it matches only now."""
+    """Leave out of a result the documents that an earlier result showed, unless they match only now."""
     drop_stop_words: bool = False
+    """Leave stop words (a standard English list) out of every query."""
     most_terms: int = Field(default=0, ge=0, le=50)
     """Longest query in words; 0 is no limit."""
     relax_below: int = Field(default=0, ge=0, le=MOST)
-    """With fewer full matches than this the query is tried again with its last terms dropped."""
+    """With fewer full matches than this the search is tried again, as a counted call: for any of the words, where the
+    benchmark's search can be told so and was told to match all, else without the query's last words."""
     rewrites: tuple[Rewrite, ...] = ()
+    """What becomes of the model's queries, each while a condition holds; the first that applies counts."""
     rank: tuple[Preference, ...] = ()
-    """Hits are re-ordered by these leans, added to their place in the result. What matches stays first."""
+    """Leans by which hits are re-ordered, added to their place in the result."""
 
 
 class ReadOn(_Part):
     """When the engine reads a document's continuation right after its first window."""
 
     when: Literal["never", "always", "observable"] = "never"
+    """When the engine reads a document's continuation right after its first window."""
     observable: ObservableName | None = None
+    """With `when = "observable"`: which observable decides."""
     at_most: Bound | None = None
+    """Read on where it is at most this."""
     at_least: Bound | None = None
+    """Read on where it is at least this. Write one of the two."""
 
     @model_validator(mode="after")
     def _complete(self) -> ReadOn:
@@ -136,34 +174,39 @@ class Tools(_Part):
     instructions: PlainText = Field(default="", max_length=4000)
     """Tool-use instructions, shown after the system prompt."""
     opened_files: int | None = Field(default=None, ge=1, le=MOST)
-    """Most different files that are opened; None: as many as the benchmark's calls allow."""
+    """Most different files that are opened. Unset: as many as the benchmark's calls allow."""
     reserved_reads: int = Field(default=0, ge=0, le=MOST)
-    """File-opening calls kept for continuations: the last ones do not open a new file."""
+    """The last file-opening calls that are kept for reading on in files already opened."""
     open_first: int = Field(default=0, ge=0, le=MOST)
     """Documents of the opening searches that the engine opens before the model's first turn."""
     read_on: ReadOn = ReadOn()
+    """When the engine reads a document's continuation for the model."""
 
 
 class Control(_Part):
     """When the engine asks for the answer, and how often it sends one back."""
 
     answer_when_calls_left: int = Field(default=0, ge=0, le=MOST)
-    """With at most so many calls left the model is told to answer; 0 never."""
+    """With at most so many calls left, of all tools together, the model is told to answer; 0 never."""
     repairs: int = Field(default=0, ge=0, le=2)
-    """How often an answer that does not fit the schema is sent back."""
+    """How often an answer that does not fit the answer form is sent back."""
 
 
 class Structure(_Part):
     """`harness.toml`."""
 
     schema_: Literal["chase.harness/1"] = Field(default="chase.harness/1", alias="schema")
+    """The version of this format."""
     benchmark: BenchmarkName
-    """The base name: seed and size are the run's choice."""
+    """The benchmark's name without seed and size, e.g. `syn-ledger`."""
     answer: str | None = Field(default=None, max_length=64)
-    """The answer form; None: the benchmark's, which has one."""
+    """The answer form, as the benchmark names it. A benchmark has one; unset leaves it to the benchmark."""
     retrieval: Retrieval = Retrieval()
+    """How the engine searches."""
     tools: Tools = Tools()
+    """How the engine spends the tool budget."""
     control: Control = Control()
+    """When the engine asks for the answer."""
 
 
 class Activation(_Part):
@@ -173,10 +216,13 @@ class Activation(_Part):
     """
 
     question_has_any: tuple[str, ...] = ()
+    """Holds if the question has one of these lower-case words (a to z); what tells tasks apart is blanked out first."""
     values_at_least: dict[str, Annotated[int, Field(ge=1, le=MOST)]] = {}
-    """Placeholder → how many values the question has for it."""
+    """Holds if the question has so many values for each of these placeholders, e.g. `{periods = 2}`."""
     calls_left_at_most: int | None = Field(default=None, ge=0, le=MOST)
+    """Holds while at most so many calls are left, of all tools together."""
     opened_at_least: int = Field(default=0, ge=0, le=MOST)
+    """Holds once so many files were opened."""
 
     @field_validator("question_has_any")
     @classmethod
@@ -198,6 +244,7 @@ class FrontMatter(_Part):
     """What may stand between the `+++` lines of a guidance module."""
 
     when: Activation = Activation()
+    """While it holds, the module is shown; all conditions that are given must hold."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -37,21 +38,39 @@ def parse_toml(model: type[Model], text: str, *, where: str, line: int = 1) -> M
         raise UserError(_sentence(model, error, where)) from None
 
 
-def describe_fields(model: type[BaseModel]) -> Mapping[str, str]:
-    """Every key that a model takes, dotted (`a.b`, and `a[].b` within a list of tables), with its valid values."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FieldDoc:
+    """What a document says of a key."""
+
+    key: str
+    """Dotted: `a.b`, and `a[].b` within a list of tables."""
+    values: str
+    default: str
+    """As JSON; `unset` for none, `required` where it must be given."""
+    meaning: str
+
+
+def describe_fields(model: type[BaseModel]) -> list[FieldDoc]:
+    """Every key that a model takes, with its valid values, its default and what it means."""
     root = model.model_json_schema()
-    return dict(_leaves(root, root, ""))
+    return list(_leaves(root, root, ""))
 
 
-def _leaves(node: Mapping[str, Any], root: Mapping[str, Any], key: str) -> Iterator[tuple[str, str]]:
-    node = _resolved(node, root)
-    if "properties" in node:
-        for name, child in node["properties"].items():
-            yield from _leaves(child, root, f"{key}.{name}" if key else name)
-    elif "properties" in (item := _resolved(node.get("items", {}), root)):
-        yield from _leaves(item, root, f"{key}[]")
-    else:
-        yield key, _expected(node, root)
+def _leaves(table: Mapping[str, Any], root: Mapping[str, Any], prefix: str) -> Iterator[FieldDoc]:
+    for name, child in table["properties"].items():
+        key, node = f"{prefix}{name}", _resolved(child, root)
+        if "properties" in node:
+            yield from _leaves(node, root, f"{key}.")
+        elif "properties" in (item := _resolved(node.get("items", {}), root)):
+            yield from _leaves(item, root, f"{key}[].")
+        else:
+            default = "required" if name in table.get("required", ()) else json.dumps(child.get("default"))
+            yield FieldDoc(
+                key=key,
+                values=_expected(node, root),
+                default="unset" if default == "null" else default,
+                meaning=" ".join(child.get("description", "").split()),
+            )
 
 
 def _with_tuples(value: Any) -> Any:
@@ -131,8 +150,9 @@ def _expected(node: Mapping[str, Any], root: Mapping[str, Any]) -> str:
     if kind in ("integer", "number"):
         return _number_words(node)
     if kind == "string":
-        most = node.get("maxLength")
-        return node.get("description") or (f"text of at most {most} characters" if most else "text")
+        most, examples = node.get("maxLength"), node.get("examples")
+        text = f"text of at most {most} characters" if most else "text"
+        return f'a name, e.g. "{examples[0]}"' if examples else text
     if kind == "array":
         return "a list of tables" if "properties" in _resolved(node["items"], root) else "a list of texts"
     if isinstance(values := node.get("additionalProperties"), Mapping):

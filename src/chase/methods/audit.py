@@ -166,8 +166,9 @@ class Audit:
         for t in range(1, self.settings.rounds + 1):
             self.tell(AuditSearchStarted(round=t))
             drafts = await self.desk.drafts(
-                t, self.harness, self.initial, proposals=self.settings.proposals, archived=seen
-            )
+                t, self.harness, self.initial, proposals=self.settings.proposals,
+                evaluated=self.settings.evaluated, archived=seen,
+            )  # fmt: skip
             discovery = await discover(
                 self.arena, self.kit, drafts, pair=pair, role=SEARCH, tasks=tasks, archived=frozenset(seen),
                 count=self.settings.evaluated, reduce=self.settings.reduce,

@@ -99,7 +99,9 @@ class Chase:
                 world.tell(ChallengeSkipped(round=t, reason=UNCHANGED))
                 continue
             archived = state.archive.hashes
-            drafts = await world.challenger.drafts(t, h_t, h0, proposals=options.proposals, archived=archived)
+            drafts = await world.challenger.drafts(
+                t, h_t, h0, proposals=options.proposals, evaluated=EVALUATED, archived=archived
+            )
             world.tell(DraftsReceived(round=t, count=len(drafts)))
             found = await discover(
                 arena, world.kit, drafts, pair=(h_t, h0), role=DISC, tasks=world.tasks(DISC), archived=archived,
@@ -122,6 +124,8 @@ class Chase:
         """`A_t = A_{t-1} ∪ {B_{b_t}}`."""
         if found.frozen is None or found.frozen.firewall is None or found.destruction is None:
             raise UserError("nothing was frozen")
+        if confirmed.estimate is None:
+            raise UserError("nothing was confirmed")
         proposal = proposal_of(found.frozen)
         state.archive = state.archive.with_entry(
             proposal,
@@ -185,7 +189,8 @@ def _note_discovery(world: World[ChaseOptions], record: Round, found: Discovery)
 
 
 def _note_confirmation(world: World[ChaseOptions], record: Round, role: str, found: Confirmation) -> None:
-    eta, destruction, failed = world.options.eta, estimate_json(found.estimate), found.firewall.failed
+    eta, failed = world.options.eta, found.firewall.failed
+    destruction = None if found.estimate is None else estimate_json(found.estimate)
     record["confirmation"] = {
         "role": role,
         "destruction": destruction,

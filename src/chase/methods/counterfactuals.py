@@ -46,7 +46,8 @@ class Discovery:
 class Confirmation:
     """The frozen transformation on fresh tasks."""
 
-    estimate: Estimate
+    estimate: Estimate | None
+    """`Δ̂` there; None where it is not valid on these tasks: that costs no rollout."""
     confirmed: bool
     firewall: FirewallRecord
     """The seven checks on the confirmation tasks."""
@@ -172,10 +173,12 @@ async def confirm(
     tasks: Sequence[str],
     eta: str,
 ) -> Confirmation:
-    """The seven checks on the confirmation tasks, then `Δ̂` there; confirmed if valid and `Δ̂ ≥ η`."""
+    """The seven checks on the confirmation tasks and, if valid there, `Δ̂`; confirmed if `Δ̂ ≥ η`."""
     record = kit.run_checks(proposal_of(frozen), tasks)
+    if not record.valid:
+        return Confirmation(estimate=None, confirmed=False, firewall=record)
     delta = await _destruction(arena, kit, pair, frozen, role)
-    return Confirmation(estimate=estimate(delta), confirmed=record.valid and reaches(mean(delta), eta), firewall=record)
+    return Confirmation(estimate=estimate(delta), confirmed=reaches(mean(delta), eta), firewall=record)
 
 
 def screening_json(screened: Screening) -> dict[str, Json]:

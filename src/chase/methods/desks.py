@@ -119,6 +119,8 @@ class ProposerDesk:
                 placeholders=self.benchmark.placeholders,
                 bounds=self.benchmark.bounds,
                 answer_form=self.benchmark.answer_form,
+                tools=tuple(self.benchmark.tools),
+                interface=self.benchmark.interface,
                 limits={**self.benchmark.limits.group_calls, "total": self.benchmark.limits.total_calls},
                 seed=key_bits("propose", self.seed) & 0x7FFFFFFF,
                 tracks=assignment.tracks,
@@ -239,7 +241,14 @@ class ChallengerDesk:
     seed: int
 
     async def drafts(
-        self, round: int, current: Contender, initial: Contender, *, proposals: int, archived: Collection[str] = ()
+        self,
+        round: int,
+        current: Contender,
+        initial: Contender,
+        *,
+        proposals: int,
+        evaluated: int,
+        archived: Collection[str] = (),
     ) -> list[Draft]:
         """Everything that the Challenger answered; at most as many at a time as were asked for."""
         with self.tree.read_only() as root:
@@ -252,7 +261,9 @@ class ChallengerDesk:
                 observables={observable.name: observable for observable in self.kit.benchmark.observables},
                 operators=self.kit.operators(),
                 effects=self.kit.effects,
+                tools=tuple(self.kit.benchmark.tools),
                 proposals=proposals,
+                evaluated=evaluated,
                 seed=key_bits("challenge", self.seed) & 0x7FFFFFFF,
             )
             return await self.journal.drafts(round, lambda: self._ask(context, archived))

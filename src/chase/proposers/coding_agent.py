@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from chase.agents.coding_agent import Attempt, CodingAgent, Read
-from chase.agents.desk_folder import Redact, read_harness
+from chase.agents.desk_folder import Redact, printable, read_harness
 from chase.agents.history import History
 from chase.agents.prompt_files import PromptFiles
 from chase.core.agents import Candidate, ProposerContext, Refusal
 from chase.core.values import Json
 from chase.engine.hooks import HOOKS, stubs
 from chase.harness.spec import Activation, Structure
-from chase.proposers.forms import placeholder_words
+from chase.proposers.forms import failed_round, placeholder_words
 
-VERSION = 2
+VERSION = 3
 """Of the instructions and the layout of the desk. Raised with either."""
 KINDS = {
     "structural": "*structural* changes `harness.toml` or `control.py` only: retrieval, tool wrappers, control;",
@@ -87,6 +87,7 @@ class CodingAgentProposer(CodingAgent):
             templates=context.bounds.templates,
             answer=context.answer_form.name,
             constraints=self._constraints(context),
+            failures=self._failures(context),
             archive=f"  {self.instructions.fill('archive')}\n" if context.constrained else "",
             **self._due(context),
         )
@@ -95,9 +96,17 @@ class CodingAgentProposer(CodingAgent):
         entries = [f"`{name}`" for name in History(context.history).archive()] if context.constrained else []
         if not entries:
             return ""
-        return self.instructions.fill(
-            "constraints", entries=", ".join(entries), epsilon=context.epsilon, initial=context.initial
-        )
+        told = {"entries": ", ".join(entries), "epsilon": context.epsilon, "initial": context.initial}
+        return f"\n{self.instructions.fill('constraints', **told)}\n"
+
+    def _failures(self, context: ProposerContext) -> str:
+        """What the last round's candidates violated, where it fell back."""
+        failed = failed_round(History(context.history)) if context.constrained else None
+        if failed is None:
+            return ""
+        problems = "\n".join(f"- {problem}" for problem in failed.problems)
+        told = self.instructions.fill("failures", problems=printable(problems), selected=failed.selected)
+        return f"\n{told}\n"
 
     def _due(self, context: ProposerContext) -> dict[str, str]:
         """What the instructions say of the candidates: how many, of which kinds, in which folders."""
@@ -137,6 +146,7 @@ def _data(context: ProposerContext) -> dict[str, Json]:
         "constrained": context.constrained,
         "epsilon": context.epsilon,
         "edit_space": asdict(context.edit_space),
+        "tool_interface": asdict(context.interface),
         "calls_allowed": dict(context.limits),
         "bounds": asdict(context.bounds),
         "placeholders": {name: asdict(placeholder) for name, placeholder in context.placeholders.items()},

@@ -1,12 +1,39 @@
-"""What Proposers are told of the form of a harness for a benchmark."""
+"""What Proposers of every kind are told: the form of a harness for a benchmark, and how the last round failed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from chase.agents.history import History
 from chase.core.values import Placeholder
 
 
 def placeholder_words(placeholders: Mapping[str, Placeholder]) -> str:
     """The placeholders of query templates, each with what it is filled with."""
     return ", ".join(f"{{{name}}} ({placeholder.description})" for name, placeholder in placeholders.items())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FailedRound:
+    """A round none of whose candidates was selected."""
+
+    problems: tuple[str, ...]
+    """Which constraints were violated by which harness, and which candidates could not be used."""
+    selected: str
+    """What it fell back to."""
+
+
+def failed_round(history: History) -> FailedRound | None:
+    """The last round, where it fell back and it is known why."""
+    rounds = history.rounds()
+    if not rounds or str(rounds[-1]["selected"]).startswith(f"r{rounds[-1]['round']}-"):
+        return None
+    last = rounds[-1]
+    violations = [
+        f"{row['harness']} violates {', '.join(row['violates'])} (gain {row['gain']:+.4f})"
+        for row in last.get("pool", ())
+        if row["violates"]
+    ]
+    problems = (*violations, *map(str, last.get("refused", ())))
+    return FailedRound(problems=problems, selected=str(last["selected"])) if problems else None

@@ -8,9 +8,8 @@ and one that hands in rubbish ends with no candidates, which leaves `H_{t-1}` an
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from chase.agents.conversation import Conversation, episode_bounds
 from chase.agents.history import History
@@ -20,10 +19,12 @@ from chase.agents.records import AgentEpisode, RecordedAgent
 from chase.agents.submission import plain_schema
 from chase.core.agents import Candidate, EpisodeBounds, ProposerContext, Refusal
 from chase.core.values import Json
+from chase.engine.hook_types import type_stubs
+from chase.engine.hooks import HOOKS
 from chase.harness.folder import render_files
-from chase.harness.spec import Structure
+from chase.harness.spec import Activation, Structure
 from chase.models.chat import ChatModel
-from chase.proposers.forms import placeholder_words
+from chase.proposers.forms import failed_round, placeholder_words
 from chase.proposers.submission import (
     DRAFTS,
     FEEDBACK,
@@ -34,7 +35,7 @@ from chase.proposers.submission import (
     submission_of,
 )
 
-VERSION = 2
+VERSION = 3
 """Of the prompts and the procedure. Raised with either."""
 KINDS = {
     "structural": "structural: changes `harness.toml` or `control.py` only (retrieval, tool wrappers, control)",
@@ -152,16 +153,21 @@ class LanguageModelProposer(RecordedAgent):
             "format",
             benchmark=context.benchmark,
             schema=json.dumps(plain_schema(Structure)),
+            when=json.dumps(plain_schema(Activation)),
+            hooks="\n".join(f"- `{hook.signature}`: {hook.doc}" for hook in HOOKS.values()),
+            types=type_stubs().strip(),
             observables="; ".join(f"{name}: {o.description}" for name, o in context.observables.items()),
             placeholders=placeholder_words(context.placeholders),
             templates=context.bounds.templates,
             bounds=json.dumps(asdict(context.bounds)),
             answer=context.answer_form.name,
+            tools=json.dumps([asdict(tool) for tool in context.tools]),
+            interface=json.dumps(asdict(context.interface)),
             limits=json.dumps(dict(context.limits)),
             edit_space=context.edit_space.description,
         )
         archive = self._prompts.fill("archive") if context.constrained else ""
-        return self._prompts.fill("system", mark=mark, format=form, archive=archive)
+        return self._prompts.fill("system", mark=mark, tokens=self._history_tokens, format=form, archive=archive)
 
     def _constraints(self, history: History, context: ProposerContext, reading: HistoryTools) -> str:
         """The archive's constraints, and how the harnesses stand under them."""
@@ -195,19 +201,11 @@ class LanguageModelProposer(RecordedAgent):
 
     def _failures(self, history: History, reading: HistoryTools) -> str:
         """What the last round's candidates violated, where it fell back."""
-        rounds = history.rounds()
-        last: Mapping[str, Any] = rounds[-1] if rounds else {}
-        violations = [
-            f"{row['harness']} violates {', '.join(row['violates'])} (gain {row['gain']:+.4f})"
-            for row in last.get("pool", ())
-            if row["violates"]
-        ]
-        refused = [str(reason) for reason in last.get("refused", ())]
-        fell_back = bool(last) and not str(last["selected"]).startswith(f"r{last['round']}-")
-        if not fell_back or not (violations or refused):
+        failed = failed_round(history)
+        if failed is None:
             return ""
-        told = reading.fenced("what failed", "\n".join([*violations, *refused]))
-        return "\n" + self._prompts.fill("failures", violations=told, selected=last["selected"]) + "\n"
+        told = reading.fenced("what failed", "\n".join(failed.problems))
+        return "\n" + self._prompts.fill("failures", violations=told, selected=failed.selected) + "\n"
 
 
 def _kinds(context: ProposerContext) -> dict[str, str]:

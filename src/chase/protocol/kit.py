@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 from chase.core.agents import OperatorEffect
-from chase.core.interfaces import Benchmark, Observable, Transformation
+from chase.core.interfaces import Benchmark, Observable, OperatorKind, Transformation
+from chase.core.keyed import canonical_json
 from chase.core.values import Json, Sighting
 from chase.protocol.firewall import FirewallRecord, run_checks
 from chase.protocol.proposal import Proposal, parse_for
@@ -52,7 +54,13 @@ class ProtocolKit:
     def operators(self) -> tuple[Mapping[str, Json], ...]:
         """The allowlist as data."""
         return tuple(
-            {"name": k.name, "version": k.version, "summary": k.summary, "arguments": k.schema()}
+            {
+                "name": k.name,
+                "version": k.version,
+                "summary": k.summary,
+                "arguments": k.schema(),
+                "changes": changed_fields(k),
+            }
             for k in self.benchmark.allowlist.values()
         )
 
@@ -102,6 +110,20 @@ class ProtocolKit:
             gone += (was - now).total()
             total += was.total()
         return 2 * gone / total if total else 0.0
+
+
+def changed_fields(kind: OperatorKind[Any]) -> list[dict[str, Json]]:
+    """The protocol fields that an operator declares to change, by the fewest arguments that decide it."""
+    forms = kind.forms()
+    names = list(forms[0].arguments)
+    for deciding in (chosen for size in range(len(names) + 1) for chosen in combinations(names, size)):
+        found: dict[str, set[frozenset[str]]] = {}
+        for form in forms:
+            when = canonical_json({name: form.arguments[name] for name in deciding})
+            found.setdefault(when, set()).add(form.fields)
+        if all(len(fields) == 1 for fields in found.values()):
+            return [{"when": json.loads(when), "fields": sorted(*fields)} for when, fields in found.items()]
+    raise ValueError(f"operator '{kind.name}': its arguments do not decide which fields it changes")
 
 
 def _change(observable: Observable, before: Mapping[str, Sighting], after: Mapping[str, Sighting]) -> float:

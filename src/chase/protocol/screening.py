@@ -17,6 +17,14 @@ from chase.protocol.firewall import FirewallRecord
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.proposal import Proposal
 
+RANKING = (
+    "rank = (how much it changes observables on the fixed example, against the proposal that changes most) + (on how "
+    "many discovery tasks anything looks different, against the most) + (for each observable that it names as "
+    "suspected and really changes: 1, 1/2, 1/3, … by the observable's place in the order in which all proposals "
+    "together name suspects, the first proposal first). Ties keep the order of the proposals. The best-ranked is taken "
+    "first, then the best-ranked that changes another set of observables; others only where no such proposal is left."
+)
+"""The rule below in words, as a Challenger is told it."""
 Verdict = Literal["valid", "refused", "invalid", "duplicate", "inactive"]
 
 

@@ -45,6 +45,7 @@ TOOLS = ("find", "read", "compute")
 ARGUMENTS = (
     "find.text",
     "find.top",
+    "find.match",
     "read.document",
     "read.from",
     "read.to",

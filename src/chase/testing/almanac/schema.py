@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from chase.core.values import Json, JsonLayout, Limits, OpenTool, SearchTool, ToolInterface, ToolSpec
+from chase.core.values import (
+    Json,
+    JsonLayout,
+    Limits,
+    MatchArgument,
+    OpenTool,
+    SearchTool,
+    ToolInterface,
+    ToolSpec,
+)
 from chase.testing.almanac.protocol import InterfaceProtocol
 
 LINES = 12
 """Most lines that a call reads."""
 DEFAULT_RESULTS, MOST_RESULTS = 5, 12
+MATCHES = ALL, ANY = "all", "any"
 LARGEST = 10**15
 
 LIMITS = Limits(
@@ -37,11 +47,13 @@ class Operation:
 OPERATIONS = (
     Operation(
         name="find",
-        description="Look for passages by words. Those that hold every word come first. One of 4 look calls.",
+        description="Look for passages by words: those that hold any of them, or only those that hold all. Those that "
+        "hold every word come first. One of 4 look calls.",
         required=("text",),
         arguments={
             "text": {"type": "string", "description": "Words to look for."},
             "top": {"type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "default": DEFAULT_RESULTS},
+            "match": {"type": "string", "enum": list(MATCHES), "default": ANY},
         },
     ),
     Operation(
@@ -98,6 +110,7 @@ def show_interface(interface: InterfaceProtocol) -> ToolInterface:
             tool=interface.tool_names["find"],
             query=interface.argument("find.text"),
             limit=interface.argument("find.top"),
+            match=MatchArgument(argument=interface.argument("find.match"), all=ALL, any=ANY),
         ),
         open=OpenTool(tool=interface.tool_names["read"], document=interface.argument("read.document"), unit="document"),
     )

@@ -17,10 +17,13 @@ from chase.testing.almanac.protocol import Protocol
 from chase.testing.almanac.questions import written
 from chase.testing.almanac.rendering import Passage, RenderedDocument
 from chase.testing.almanac.schema import (
+    ALL,
+    ANY,
     DEFAULT_RESULTS,
     LARGEST,
     LIMITS,
     LINES,
+    MATCHES,
     MOST_RESULTS,
     OPERATIONS,
     Operation,
@@ -31,7 +34,7 @@ from chase.testing.almanac.schema import (
     show_tools,
 )
 
-VERSION = 1
+VERSION = 2
 SNIPPET = 72
 """Characters of a passage that a result shows."""
 
@@ -158,8 +161,11 @@ class AlmanacEnvironment:
             return self.refusal("The words to look for must be a text with at least one word.")
         if not _is_count(top) or top > MOST_RESULTS:
             return self.refusal(f"Results are counted from 1 to {MOST_RESULTS}.")
+        match = arguments.get("match", ANY)
+        if match not in MATCHES:
+            return self.refusal(f"What must match is one of {', '.join(MATCHES)}.")
         found, whole = self._library.find(text)
-        hits = found[:top]
+        hits = found[: min(top, whole) if match == ALL else top]
         items = [
             ResultItem(
                 shown=self._hit(hit, place, len(hits), matches=place < whole),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from chase.harness.folder import render_files
 from chase.harness.spec import Harness
 from chase.store.workspace import RunFiles
 
-CONFIG, RESULT, HARNESSES = "config.toml", "result.json", "harnesses"
+CONFIG, RESULT, CHECKSUM, HARNESSES = "config.toml", "result.json", "result.sha256", "harnesses"
 
 
 class RunFolder(RunFiles):
@@ -58,16 +59,25 @@ class RunFolder(RunFiles):
             ) from None
 
     def write_result(self, schema: str, payload: Mapping[str, Json]) -> None:
+        """`result.json`, and its checksum in the form of `sha256sum`."""
         text = json.dumps({"schema": schema, **payload}, indent=2) + "\n"
         self.write(RESULT, text)
+        self.write(CHECKSUM, f"{sha256(text.encode()).hexdigest()}  {RESULT}\n")
 
     def read_result(self) -> dict[str, Any]:
         """The payload of a finished run, without its schema's name."""
         path = self.path / RESULT
         try:
-            result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            content, checksum = path.read_bytes(), (self.path / CHECKSUM).read_bytes()
+            if checksum.split()[:1] != [sha256(content).hexdigest().encode()]:
+                raise ValueError(f"it is not what {CHECKSUM} says it was")
+            result: dict[str, Any] = json.loads(content)
             return {name: result[name] for name in result if name != "schema"}
-        except FileNotFoundError:
-            raise IntegrityError(f"{path} is gone. Restore it from a copy, or start the run anew.") from None
-        except (OSError, ValueError, TypeError, AttributeError) as error:
-            raise IntegrityError(f"{path} cannot be read: {error}. Restore it from a copy.") from None
+        except FileNotFoundError as missing:
+            raise IntegrityError(
+                f"{missing.filename} is gone. Restore it from a copy, or start the run anew."
+            ) from None
+        except (OSError, ValueError) as error:
+            raise IntegrityError(
+                f"{path} cannot be read: {error}. Restore it from a copy, or start the run anew."
+            ) from None

@@ -48,12 +48,16 @@ class RunFolder(RunFiles):
         """What `write_settings` wrote."""
         path = self.path / CONFIG
         try:
-            return tomllib.loads(path.read_text(encoding="utf-8"))
+            settings = tomllib.loads(path.read_text(encoding="utf-8"))
+            models = settings.get("models", {})
+            if not isinstance(models, dict) or not all(isinstance(table, dict) for table in models.values()):
+                raise ValueError("its models are no tables")
+            return settings
         except FileNotFoundError:
             raise UserError(
                 f"run '{self.run}' has no {CONFIG}: give its settings beside --resume {self.run}."
             ) from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise IntegrityError(
                 f"{path} cannot be read: {error}. Restore it from a copy, or remove it and give the run's settings."
             ) from None

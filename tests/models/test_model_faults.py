@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+import tracemalloc
+import zlib
 from email.utils import formatdate
 from typing import Any
 
 import pytest
+from aiohttp import web
 from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
 
 from chase.core.errors import ChaseError, RolloutError, SetupError, UserError
@@ -317,6 +320,29 @@ def test_retry_after_as_a_date_is_a_wait_from_now() -> None:
     wait = seconds_to_wait({"Retry-After": formatdate(time.time() + 3600, usegmt=True)})
     assert wait is not None
     assert 3500 < wait <= 3600
+
+
+async def test_a_reply_is_read_up_to_a_bound_whatever_it_is_compressed_from() -> None:
+    packer = zlib.compressobj(wbits=31)
+    bomb = b"".join([packer.compress(bytes(1 << 20)) for _ in range(128)] + [packer.flush()])
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        await request.read()
+        return web.Response(body=bomb, headers={"Content-Encoding": "gzip"})
+
+    runner = web.ServerRunner(web.Server(answer))
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        async with chat_at(f"http://127.0.0.1:{runner.addresses[0][1]}/v1") as chat:
+            tracemalloc.start()
+            with pytest.raises(errors.ProviderError, match="sent no completion: more than 32 MiB") as caught:
+                await chat.request(history(tokens=1), [])
+            assert caught.value.retryable
+            assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
+        await runner.cleanup()
 
 
 def test_each_error_ends_the_command_with_the_right_code() -> None:

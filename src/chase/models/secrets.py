@@ -15,7 +15,13 @@ _SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)$", re.IG
 _SHORTEST = 8
 """Shorter values are no keys, and blanking them would blank ordinary words."""
 _BASE64_AS_SENT = {"+": r"(?:[+-]|%2B)", "/": r"(?:[/_]|%2F)"}
+_BASE64_IN_ADDRESSES = str.maketrans("-_", "+/")
 """Two characters of base64 that are others in an address."""
+_ESCAPED = re.compile(
+    r"[%\\&](?:(?<=%)(?:25){0,2}([0-9a-fA-F]{2})|(?<=\\)\\{0,3}(?:[xX]|[uU]00)([0-9a-fA-F]{2})|(?<=\\)"
+    r"|(?<=&)\#[xX]0{0,4}([0-9a-fA-F]{2});?|(?<=&)\#0{0,4}([0-9]{2,3});?)"
+)
+"""A letter as a number, in one of the usual ways, or a backslash before one."""
 
 
 def read_key(model: str, variable: str) -> str:
@@ -56,7 +62,7 @@ class Redactor:
         return made
 
     def __call__(self, text: str) -> str:
-        return self._pattern.sub("***", text) if self._keys else text
+        return self._pattern.sub("***", text) if self._keys and self._may_hold_one(text) else text
 
     def __repr__(self) -> str:
         return f"Redactor({len(self._keys)} keys)"
@@ -64,6 +70,19 @@ class Redactor:
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         return re.compile("|".join(form for key in self._keys for form in _forms(key)))
+
+    @cached_property
+    def _found_by(self) -> tuple[list[str], list[str]]:
+        """What a text that holds a key contains: in lower case, or in base64's own letters."""
+        spelled = [form for key in self._keys for form in (key.lower(), _in_hex(key))]
+        return spelled, [_base64_core(key, place) for key in self._keys for place in range(3)]
+
+    def _may_hold_one(self, text: str) -> bool:
+        """Looks whether it is worth searching: almost no text holds a key, and the search is slow."""
+        spelled, encoded = self._found_by
+        read = _ESCAPED.sub(_meant, text)
+        lower, letters = f"{text}\n{read}".lower(), read.translate(_BASE64_IN_ADDRESSES)
+        return any(form in lower for form in spelled) or any(form in letters for form in encoded)
 
 
 def _longest_first(keys: set[str]) -> list[str]:
@@ -74,8 +93,17 @@ def _longest_first(keys: set[str]) -> list[str]:
 def _forms(key: str) -> list[str]:
     """Patterns of a key: spelled, in hexadecimal, and in base64 at each of the three places where it can begin."""
     spelled = "".join(map(_spelled, key))
-    in_hex = key.encode("utf-8", "replace").hex()
-    return [f"(?i:{spelled}|{in_hex})", *(_base64(key, place) for place in range(3))]
+    return [f"(?i:{spelled}|{_in_hex(key)})", *(_base64(key, place) for place in range(3))]
+
+
+def _in_hex(key: str) -> str:
+    return key.encode("utf-8", "replace").hex()
+
+
+def _meant(escaped: re.Match[str]) -> str:
+    """The letter that an escape stands for; of a backslash alone, nothing."""
+    *in_hex, decimal = escaped.groups()
+    return chr(int(decimal)) if decimal else "".join(chr(int(code, 16)) for code in in_hex if code)
 
 
 def _spelled(letter: str) -> str:
@@ -89,11 +117,14 @@ def _spelled(letter: str) -> str:
 
 
 def _base64(key: str, place: int) -> str:
-    """The characters that a key alone decides, wherever in a longer text it stands, with one neighbour on each side."""
+    """What a key alone decides, with one neighbour on each side, which it decides in part."""
+    neighbour = "[A-Za-z0-9+/_=-]?"
+    return neighbour + "".join(_BASE64_AS_SENT.get(c, c) for c in _base64_core(key, place)) + neighbour
+
+
+def _base64_core(key: str, place: int) -> str:
+    """The letters that a key alone decides, wherever in a longer text it stands."""
     content = key.encode("utf-8", "replace")
     encoded = b64encode(b"\0" * place + content).decode().rstrip("=")
     own = encoded[(0, 2, 3)[place] :]
-    if (place + len(content)) % 3:
-        own = own[:-1]
-    neighbour = "[A-Za-z0-9+/_=-]?"
-    return neighbour + "".join(_BASE64_AS_SENT.get(c, c) for c in own) + neighbour
+    return own[:-1] if (place + len(content)) % 3 else own

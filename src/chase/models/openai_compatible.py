@@ -124,9 +124,9 @@ class OpenAICompatibleModel(Model[Any]):
             # would send the key to another host, and a POST on as a GET.
             payload = aiohttp.BytesPayload(body)
             async with session.post(self._url, data=payload, allow_redirects=False, proxy=self._proxy) as response:
-                body = await _read(response)
-                if body is not None:
-                    return _Answer(status=response.status, headers=response.headers, body=body)
+                content = await _read(response)
+                if content is not None:
+                    return _Answer(status=response.status, headers=response.headers, body=content)
                 failure = self._failures.from_nonsense(f"more than {MOST_BYTES >> 20} MiB", response.status)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             failure = self._failures.unreachable(_why(error))

@@ -119,7 +119,7 @@ def _spelled(letter: str) -> str:
 def _base64(key: str, place: int) -> str:
     """What a key alone decides, with one neighbour on each side, which it decides in part."""
     neighbour = "[A-Za-z0-9+/_=-]?"
-    return neighbour + "".join(_BASE64_AS_SENT.get(c, c) for c in _base64_core(key, place)) + neighbour
+    return neighbour + "".join(_BASE64_AS_SENT.get(c, c) for c in _base64_core(key, place)) + neighbour + "={0,2}"
 
 
 def _base64_core(key: str, place: int) -> str:

@@ -32,8 +32,14 @@ class RunFolder(RunFiles):
         return self.path / HARNESSES / name
 
     def write_settings(self, settings: Mapping[str, Any], models: Mapping[str, Mapping[str, Any]]) -> None:
-        """`config.toml`: the resolved settings, in the form that `--config` takes."""
+        """`config.toml`: the resolved settings, in the form that `--config` takes.
+
+        A run that goes on reads its harness from this folder; where it was from at first stays written.
+        """
         table = {name: value for name, value in settings.items() if value is not None and name != "base_url"}
+        if self.has_settings:
+            first = self.read_settings().get("harness")
+            table = {**table, "harness": first} if first is not None else _without(table, "harness")
         if models:
             table["models"] = {name: dict(model) for name, model in models.items()}
         text = f"# The resolved settings of run {self.run}.\n{tomli_w.dumps(table)}"
@@ -76,7 +82,7 @@ class RunFolder(RunFiles):
             if checksum.split()[:1] != [sha256(content).hexdigest().encode()]:
                 raise ValueError(f"it is not what {CHECKSUM} says it was")
             result: dict[str, Any] = json.loads(content)
-            return {name: result[name] for name in result if name != "schema"}
+            return _without(result, "schema")
         except FileNotFoundError as missing:
             raise IntegrityError(
                 f"{missing.filename} is gone. Restore it from a copy, or start the run anew."
@@ -85,3 +91,7 @@ class RunFolder(RunFiles):
             raise IntegrityError(
                 f"{path} cannot be read: {error}. Restore it from a copy, or start the run anew."
             ) from None
+
+
+def _without(table: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if key != name}

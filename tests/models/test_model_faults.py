@@ -6,12 +6,14 @@ import json
 import time
 import tracemalloc
 import zlib
+from dataclasses import replace
 from email.utils import formatdate
 from typing import Any
 
 import pytest
 from aiohttp import web
-from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.usage import RequestUsage
 
 from chase.core.errors import ChaseError, RolloutError, SetupError, UserError
 from chase.models import errors
@@ -133,6 +135,15 @@ async def test_a_short_history_is_not_believed_to_be_too_long(path: str, status:
     assert error.retryable
     assert "maximum context length is 10 tokens" in str(error)
     assert "not believed" in str(error)
+
+
+async def test_what_the_provider_counted_says_how_long_a_history_is() -> None:
+    """Digits and many scripts have more tokens than their length says."""
+    said = ModelResponse(parts=[TextPart("1")], usage=RequestUsage(input_tokens=2_000, output_tokens=48))
+    dense = [*history(tokens=600), said, *history(tokens=1)]
+    assert isinstance(await failure(dense, Fault(status=400, body=TOO_LONG)), errors.ContextTooLong)
+    fewer = [*history(tokens=600), replace(said, usage=RequestUsage(input_tokens=2_000, output_tokens=47))]
+    assert isinstance(await failure(fewer, Fault(status=400, body=TOO_LONG)), errors.ProviderError)
 
 
 async def test_a_history_far_shorter_than_one_that_was_answered_is_not_believed_to_be_too_long() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from chase.cli.certify import print_table
 from chase.harness.folder import load_harness
 from chase.protocol.archive import read_archive
 from chase.store.records import Run
@@ -286,6 +287,23 @@ def test_certify_opens_the_set_once_and_prints_from_then_on(
     whole = chase.json(*evolve("--eta", "0"))
     assert whole["certification"] == found
     assert whole["executed"] == 0
+
+
+def test_a_counterfactual_that_is_left_out_of_a_certification_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    figure = {"value": 0.1, "se": 0.02, "n": 4}
+    found = {
+        "tasks": 4,
+        "scores": {harness: {"released": figure} for harness in ("H0", "H*")},
+        "gains": {"released": figure},
+        **dict.fromkeys(("gamma", "g_min", "excess_search_gain"), figure),
+        "invalid": {"b2": ["access-and-resources: t-1: two documents share a path"]},
+        "reopened": [],
+    }
+    print_table(found)
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "b2 is not valid on the sealed tasks (access-and-resources: t-1: two documents share a path): "
+        "it is no evidence and is left out."
+    )
 
 
 def test_only_finished_evolutions_are_certified(done: dict[str, Any], chase: Commands, tmp_path: Path) -> None:

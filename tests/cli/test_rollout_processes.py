@@ -158,7 +158,7 @@ def test_a_full_disk_is_a_sentence_and_nothing_recorded_is_lost(server: Server, 
     assert full.out == ""
     sentence = full.err.strip().splitlines()[-1]
     assert "store.sqlite cannot be read or written" in sentence
-    assert "free some space (`chase store gc` may help) and run the same command again" in sentence
+    assert "free some space, or make it writable, then run the same command again" in sentence
     saved = scored(place)
     assert 0 < saved < 320
     resumed = server.start(place, *command("--rollouts", 20))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from chase.models.local import make_local
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 from chase.testing.capable import capable_model
-from chase.testing.openai_server import Fault, FaultHook
+from chase.testing.openai_server import Completion, Fault, FaultHook
 from chase.testing.served import served
 from tests.cli.commands import Commands, Finished, serving, write_h0
 
@@ -120,6 +121,44 @@ def test_no_key_is_written_by_a_rollout(
         assert finished.err.count("the endpoint does not answer") == 1
         assert finished.err.count("the endpoint is back after") == (code == 0)
     assert written(tmp_path) > (16 if code == 0 else 2)
+
+
+ECHOES = {
+    "as it is": CANARY,
+    "in upper case": CANARY.upper(),
+    "for an address": "".join(f"%{ord(letter):02X}" for letter in CANARY),
+    "escaped": "".join(f"\\u{ord(letter):04x}" for letter in CANARY),
+    "in base64": b64encode(CANARY.encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
+def test_no_key_is_written_that_an_answer_echoes(chase: Callable[..., Finished], tmp_path: Path, echo: str) -> None:
+    """In the names that an endpoint gives, in what the model says, and in the error that pauses the run."""
+    reader = served(make_local(ModelConfig(name="sim:reader")))
+    body = json.dumps({"error": {"message": f"key {echo}"}})
+
+    async def script(request: dict[str, Json], attempt: int) -> Completion:
+        answer = reader(request, attempt)
+        found = answer if isinstance(answer, dict) else await answer
+        message = {**found["choices"][0]["message"], "reasoning_content": f"I was sent {echo}"}
+        return {**found, "model": f"reader {echo}", "id": echo, "choices": [{"message": message}]}
+
+    numbers = iter(range(10**9))
+    fault = Fault(status=400, body=body)
+    with serving(script, lambda request, attempt: fault if next(numbers) >= 40 else None) as server:
+        finished = chase(*ROLLOUT[:-1], 1, url=server.url)
+    assert finished.code == 7
+    assert "key ***" in finished.err
+    assert echo not in finished.out + finished.err
+    with Store.open(Workspace(tmp_path), write=False) as store:
+        found, _ = store.rollouts()
+        [scored, *_] = [rollout for rollout in found if rollout.outcome.status == "scored"]
+        assert scored.served_models == ("reader ***",)
+        everything = f"{found}{[store.trace(rollout.trace_digest) for rollout in found]}"
+        assert "I was sent ***" in everything
+        assert echo not in everything
+        assert echo not in everything.replace("\\\\", "\\")
 
 
 def test_a_key_that_was_written_would_be_found(chase: Callable[..., Finished], tmp_path: Path) -> None:

@@ -57,6 +57,15 @@ async def test_calls_over_budget_are_refused_and_the_rollout_goes_on(ledger: Syn
     assert rollout.outcome.score == 1.0
 
 
+async def test_calls_beyond_sixty_four_in_one_reply_are_refused_at_once(ledger: SynLedger) -> None:
+    rollout, model = await follow(make_job(ledger), [[call("list_files")] * 10_000, "1"])
+    assert len(tool_events(rollout)) == 64
+    assert sum(isinstance(part, ToolReturnPart) for part in model.requests[-1].messages[-1].parts) == 64
+    refusal = "Only the first 64 calls of a reply are looked at: the others were refused."
+    assert [event["text"] for event in events(rollout, "note")] == [refusal]
+    assert refusal in model.requests[-1].texts()
+
+
 async def test_every_call_counts_whatever_the_tool(ledger: SynLedger) -> None:
     rollout, _ = await follow(make_job(ledger), [[call("delete_all")] * 12, call("list_files"), "1"])
     unknown, late = tool_events(rollout)[0], tool_events(rollout)[-1]

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import chase
-from chase.methods.certification import analysis_digest, analysis_hash
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.methods.certification import analysis_digest, analysis_hash, failed_checks
+from chase.protocol.archive import Archive
+from chase.protocol.firewall import FirewallRecord
+from chase.protocol.kit import ProtocolKit
+from chase.protocol.proposal import Proposal
+from tests.methods.runs import SEED, few_tasks, plan, running
 
 
 @pytest.fixture
@@ -42,3 +51,55 @@ def test_other_statistics_are_another_analysis(package: Path, name: str) -> None
 def test_a_renamed_module_is_another_analysis(package: Path) -> None:
     (package / "stats" / "estimates.py").rename(package / "stats" / "other.py")
     assert analysis_digest(package) != analysis_hash()
+
+
+class BlindKit(ProtocolKit):
+    """A kit whose firewall fails one check where it is given the sealed tasks."""
+
+    def run_checks(self, proposal: Proposal[Any], tasks: Sequence[str] | None = None) -> FirewallRecord:
+        found = super().run_checks(proposal, tasks)
+        if tasks is None or set(tasks) != set(self.benchmark.tasks("cert")):
+            return found
+        shared = replace(found.verdicts[2], passed=False, evidence=f"{tasks[0]}: two documents share a path")
+        return replace(found, verdicts=(*found.verdicts[:2], shared, *found.verdicts[3:]))
+
+
+@pytest.mark.slow
+async def test_a_counterfactual_that_is_not_valid_on_the_sealed_tasks_is_no_evidence(
+    ledger: SynLedger, tmp_path: Path
+) -> None:
+    benchmark = few_tasks(ledger)
+    sound, blind = (plan(benchmark, seed=SEED, kit=kit(benchmark)) for kit in (ProtocolKit, BlindKit))
+    async with running(sound, tmp_path / "sound") as run:
+        evolved = await run.evolve()
+        kept = await run.certify(evolved)
+    async with running(blind, tmp_path / "blind") as run:
+        again = await run.evolve()
+        certified = await run.certify(again)
+        sealed = [used for used in run.store.used("run-1") if used.rollout.key.role == "cert"]
+    archived = {entry.name for entry in evolved.archive.entries}
+    assert archived == {entry.name for entry in again.archive.entries} != set()
+    assert kept.invalid == {}
+    assert kept.gains.keys() == {"released", "neutral", *archived}
+    first = benchmark.tasks("cert")[0]
+    evidence = [f"access-and-resources: {first}: two documents share a path"]
+    assert certified.invalid == dict.fromkeys(archived, evidence)
+    assert certified.gains.keys() == {"released", "neutral"}
+    assert certified.scores["H*"].keys() == certified.scores["H0"].keys() == {"released", "neutral"}
+    assert (certified.worst, certified.gamma.value) == ("released", 0.0)
+    assert len({used.rollout.key.transformation for used in sealed}) == 2
+
+
+def test_what_two_documents_share_on_a_sealed_task_is_found(ledger: SynLedger) -> None:
+    """The seven checks themselves, on the sealed tasks: an archive whose entry breaks one of them."""
+    benchmark, kit = few_tasks(ledger), ProtocolKit(few_tasks(ledger))
+    form = {"benchmark": "syn-ledger", "operators": [{"name": "shift", "arguments": {"by": 3}}]}
+    proposal = kit.parse(form)
+    archive = Archive(benchmark=benchmark.name, content_hash=benchmark.content_hash).with_entry(
+        proposal, round=1, views="", firewall=kit.run_checks(proposal), discovery={}, confirmation={}
+    )
+    assert failed_checks(archive, kit, benchmark.tasks("cert")) == {}
+    entry = archive.entries[0]
+    undeclared = entry.model_copy(update={"transformation": {**entry.transformation, "declared": []}})
+    [found] = failed_checks(replace(archive, entries=(undeclared,)), kit, benchmark.tasks("cert"))["b1"]
+    assert found.startswith(f"declared-changes: {benchmark.tasks('cert')[0]}: ")

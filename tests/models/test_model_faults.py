@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import time
+import tracemalloc
+import zlib
+from dataclasses import replace
 from email.utils import formatdate
 from typing import Any
 
 import pytest
-from pydantic_ai.messages import ModelMessage
+from aiohttp import web
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.usage import RequestUsage
 
 from chase.core.errors import ChaseError, RolloutError, SetupError, UserError
 from chase.models import errors
@@ -70,9 +75,9 @@ CASES = [
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(("fault", "kind", "retryable"), CASES)
 async def test_a_fault_becomes_our_error(
-    path: str, fault: Fault, kind: type[ChaseError], retryable: bool | None, question: list[ModelMessage]
+    path: str, fault: Fault, kind: type[ChaseError], retryable: bool | None
 ) -> None:
-    error = await failure(question, fault, path=path)
+    error = await failure(history(tokens=2100), fault, path=path)
     assert type(error) is kind
     assert f"model '{path}:m' at http://127.0.0.1:" in str(error)
     if isinstance(error, errors.ModelError):
@@ -99,8 +104,59 @@ async def test_an_answer_that_is_none_is_a_provider_error(
     assert says in str(error)
 
 
-async def test_too_long_in_a_body_with_status_200_is_too_long(question: list[ModelMessage]) -> None:
-    assert isinstance(await failure(question, Fault(status=200, body=TOO_LONG)), errors.ContextTooLong)
+def history(*, tokens: int) -> list[ModelMessage]:
+    """A question of about so many tokens."""
+    return [ModelRequest(parts=[UserPromptPart("word" * tokens)])]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(status=502, body=TOO_LONG),
+        Fault(status=500, body=TOO_LONG),
+        Fault(status=429, body=TOO_LONG),
+        Fault(status=200, body=TOO_LONG),
+        Fault(status=200, body=error_body("the request exceeds the context size", code=502)),
+    ],
+)
+@pytest.mark.parametrize("path", PATHS)
+async def test_only_a_refusal_of_the_request_says_that_a_history_is_too_long(path: str, fault: Fault) -> None:
+    """It would be scored for good; an endpoint in trouble is to be tried again."""
+    error = await failure(history(tokens=60_000), fault, path=path)
+    assert isinstance(error, errors.ModelError)
+    assert error.retryable
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("status", [400, 413, 422])
+async def test_a_short_history_is_not_believed_to_be_too_long(path: str, status: int) -> None:
+    error = await failure(history(tokens=2_000), Fault(status=status, body=TOO_LONG), path=path)
+    assert isinstance(error, errors.ProviderError)
+    assert error.retryable
+    assert "maximum context length is 10 tokens" in str(error)
+    assert "not believed" in str(error)
+
+
+async def test_what_the_provider_counted_says_how_long_a_history_is() -> None:
+    """Digits and many scripts have more tokens than their length says."""
+    said = ModelResponse(parts=[TextPart("1")], usage=RequestUsage(input_tokens=2_000, output_tokens=48))
+    dense = [*history(tokens=600), said, *history(tokens=1)]
+    assert isinstance(await failure(dense, Fault(status=400, body=TOO_LONG)), errors.ContextTooLong)
+    fewer = [*history(tokens=600), replace(said, usage=RequestUsage(input_tokens=2_000, output_tokens=47))]
+    assert isinstance(await failure(fewer, Fault(status=400, body=TOO_LONG)), errors.ProviderError)
+
+
+async def test_a_history_far_shorter_than_one_that_was_answered_is_not_believed_to_be_too_long() -> None:
+    faults = iter([None, Fault(status=400, body=TOO_LONG), Fault(status=400, body=TOO_LONG)])
+    async with (
+        OpenAIServer(lambda request, attempt: text_reply("x"), fault=lambda request, attempt: next(faults)) as server,
+        chat_at(server.url) as chat,
+    ):
+        await chat.request(history(tokens=10_000), [])
+        with pytest.raises(errors.ProviderError, match="not believed"):
+            await chat.request(history(tokens=4_900), [])
+        with pytest.raises(errors.ContextTooLong):
+            await chat.request(history(tokens=5_100), [])
 
 
 async def test_the_content_type_does_not_matter_if_the_content_is_right(question: list[ModelMessage]) -> None:
@@ -121,8 +177,8 @@ async def test_the_content_type_does_not_matter_if_the_content_is_right(question
         "prompt is too long: 9 tokens > 8 maximum",
     ],
 )
-async def test_servers_say_in_many_ways_that_a_history_is_too_long(body: str, question: list[ModelMessage]) -> None:
-    error = await failure(question, Fault(status=400, body=body))
+async def test_servers_say_in_many_ways_that_a_history_is_too_long(body: str) -> None:
+    error = await failure(history(tokens=2_100), Fault(status=400, body=body))
     assert isinstance(error, errors.ContextTooLong)
     assert not isinstance(error, RolloutError)
 
@@ -275,6 +331,29 @@ def test_retry_after_as_a_date_is_a_wait_from_now() -> None:
     wait = seconds_to_wait({"Retry-After": formatdate(time.time() + 3600, usegmt=True)})
     assert wait is not None
     assert 3500 < wait <= 3600
+
+
+async def test_a_reply_is_read_up_to_a_bound_whatever_it_is_compressed_from() -> None:
+    packer = zlib.compressobj(wbits=31)
+    bomb = b"".join([packer.compress(bytes(1 << 20)) for _ in range(128)] + [packer.flush()])
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        await request.read()
+        return web.Response(body=bomb, headers={"Content-Encoding": "gzip"})
+
+    runner = web.ServerRunner(web.Server(answer))
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        async with chat_at(f"http://127.0.0.1:{runner.addresses[0][1]}/v1") as chat:
+            tracemalloc.start()
+            with pytest.raises(errors.ProviderError, match="sent no completion: more than 32 MiB") as caught:
+                await chat.request(history(tokens=1), [])
+            assert caught.value.retryable
+            assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
+        await runner.cleanup()
 
 
 def test_each_error_ends_the_command_with_the_right_code() -> None:

@@ -147,7 +147,7 @@ def test_a_seed_is_part_of_the_canonical_form_only_where_it_matters() -> None:
         ({"benchmark": "syn-ledger", "operators": [{"name": "shift", "arguments": {"by": 1}}] * 13}, "at most 12"),
         ("{not json", "not valid JSON"),
         ("[" * 100_000, "longer than"),
-        ("[" * 60_000, "not valid JSON"),
+        ("[" * 60_000, "nested deeper than 64 levels"),
         ("[]", "valid dictionary"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import tomllib
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 import pytest
 
 import chase
-from chase.core.errors import BudgetExhausted, RolloutError, UserError
+from chase.agents.history import HistoryWriter
+from chase.core.errors import BudgetExhausted, DiskError, RolloutError, UserError
 from chase.runs.finding import Which, find_same, find_unfinished, free_id, run_id
 from chase.store.store import Store
 from chase.store.workspace import Workspace
@@ -156,3 +158,51 @@ def test_nothing_is_written_to_find_that_there_is_no_run(tmp_path: Path) -> None
     with pytest.raises(UserError, match="Leave --resume out to start one"):
         Which(command="evolve", anew=False, resume="latest").look_up(place, {"command": "evolve"})
     assert not (tmp_path / "empty").exists()
+
+
+@pytest.mark.parametrize("command", ["audit", "evolve"])
+def test_a_full_disk_says_how_to_go_on_and_that_does(
+    command: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full while the history tree of an agent is written."""
+    run, settings = COMMANDS[command]
+
+    def full(*arguments: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(HistoryWriter, "add_scores", full)
+        with pytest.raises(DiskError) as ended:
+            run(**settings)
+    [name] = statuses(workspace)
+    how = f"go on with `chase evolve --resume {name}`" if command == "evolve" else "run the same command again"
+    assert ended.value.exit_code == 3
+    assert "No space left on device. Everything recorded so far is safe: free some space" in str(ended.value)
+    assert str(ended.value).endswith(f"then {how}.")
+    paid = spent(workspace)
+    again = {"resume": name, "benchmark": settings["benchmark"], "progress": False} if command == "evolve" else settings
+    done = run(**again)
+    assert (done.run, statuses(workspace)) == (name, {name: "finished"})
+    assert spent(workspace) > paid > 0
+
+
+def test_going_on_leaves_the_settings_as_they_were(workspace: Path) -> None:
+    with pytest.raises(BudgetExhausted):
+        chase.evolve(**EVOLVE, harness="h0", budget_tokens=20_000)
+    [name] = statuses(workspace)
+    config = Workspace(workspace).run_folder(name) / "config.toml"
+    before = tomllib.loads(config.read_text())
+    assert before["harness"] == "h0"
+    with pytest.raises(BudgetExhausted):
+        chase.evolve(resume=name, benchmark=COMMON["benchmark"], budget_tokens=20_001, progress=False)
+    assert tomllib.loads(config.read_text()) == {**before, "budget_tokens": 20_001}
+    assert str(workspace) not in config.read_text()
+
+
+def test_settings_without_a_harness_stay_so(workspace: Path) -> None:
+    with pytest.raises(BudgetExhausted):
+        chase.evolve(**EVOLVE, budget_tokens=20_000)
+    [name] = statuses(workspace)
+    with pytest.raises(BudgetExhausted):
+        chase.evolve(resume=name, benchmark=COMMON["benchmark"], progress=False)
+    assert "harness" not in tomllib.loads((Workspace(workspace).run_folder(name) / "config.toml").read_text())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from store_samples import sample_key, sample_ledger, sample_rollout
@@ -137,3 +139,27 @@ def test_a_seal_opens_once_and_again_only_with_a_reason(workspace: Workspace) ->
             ({"chase": "abd"}, "a task was mislabelled"),
         ]
         assert store.verify() == []
+
+
+def test_runs_and_seals_are_in_the_file_before_going_on(workspace: Workspace, tmp_path: Path) -> None:
+    """A power cut may take the whole log: what is left is the file as it is in this moment."""
+
+    def left(name: str) -> Store:
+        copy = Workspace(tmp_path / name)
+        copy.create()
+        shutil.copy(workspace.database, copy.database)
+        return Store.open(copy, write=False)
+
+    with Store.open(workspace, write=True) as store:
+        store.create_run("run-1", {"seed": 1})
+        with left("after the run") as found:
+            assert [(run.id, run.status) for run in found.runs()] == [("run-1", "running")]
+        store.record_sync(sample_rollout(1))
+        store.record_seal("run-1", {"final": "abc"})
+        with left("after the seal") as found:
+            assert [seal.hashes for seal in found.seals("run-1")] == [{"final": "abc"}]
+            assert found.info().rollouts["scored"] == 1
+        store.set_run_status("run-1", "finished")
+        with left("after the end") as found:
+            assert found.find_run("run-1").status == "finished"
+            assert found.verify() == []

@@ -160,7 +160,7 @@ async def test_a_full_disk_ends_in_a_sentence_and_keeps_what_was_committed(works
     with Store.open(workspace, write=True) as store:
         with store._writing.exclusive() as connection:
             connection.execute("PRAGMA max_page_count = 60")
-        with pytest.raises(SetupError, match=r"full.*safe.*store gc.*again"):
+        with pytest.raises(SetupError, match=r"full.*safe.*free some space.*again"):
             await record_all(store)
         assert recorded
         with store._writing.exclusive() as connection:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from store_samples import failed_rollout, fill, sample_key, sample_rollout, sample_trace
+from store_samples import failed_rollout, fill, sample_key, sample_ledger, sample_rollout, sample_trace
 
+from chase.core.errors import ChaseError, IntegrityError
 from chase.store.digests import rollout_digest
-from chase.store.records import Problem
+from chase.store.records import Problem, Use
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 
@@ -111,11 +113,57 @@ def test_a_flipped_byte_in_score_or_answer_names_the_rollout(filled: Workspace, 
         ("UPDATE meta SET value = 'x'", "meta"),
         ("DELETE FROM traces WHERE digest = (SELECT MIN(digest) FROM traces)", "rollout"),
         ("DELETE FROM rollouts WHERE answer LIKE 'an answer%'", "rollout"),
+        ("DELETE FROM ledger WHERE id = 2", "ledger"),
+        ("DELETE FROM ledger WHERE id = (SELECT MAX(id) FROM ledger)", "ledger"),
+        ("DELETE FROM ledger", "ledger"),
+        ("DELETE FROM seals", "seal"),
+        ("DELETE FROM runs", "run"),
+        ("DELETE FROM run_rollouts WHERE rollout = (SELECT MAX(rollout) FROM run_rollouts)", "run_rollout"),
     ],
 )
 def test_a_change_made_behind_the_stores_back_is_found(filled: Workspace, sql: str, kind: str) -> None:
     change(filled, sql)
     assert kind in {problem.kind for problem in problems_of(filled)}
+
+
+def test_deleted_rows_stay_missing_when_others_follow(filled: Workspace) -> None:
+    change(filled, "DELETE FROM ledger WHERE id = (SELECT MAX(id) FROM ledger)")
+    later = sample_rollout(7)
+    with Store.open(filled, write=True) as store:
+        store.record_sync(later, sample_ledger(later, 0.5, 0.5))
+        store.record_reuse_sync(Use(run="run-1", method="chase"), [rollout_digest(later.key)] * 2)
+        store.record_reuse_sync(Use(run="run-1", method="chase"), [rollout_digest(later.key)])
+    assert problems_of(filled) == [Problem(kind="ledger", id="rows", detail="8 were recorded, 7 are there")]
+
+
+def test_a_store_from_before_rows_were_counted_is_counted_from_now_on(filled: Workspace) -> None:
+    change(filled, "DELETE FROM meta WHERE key LIKE 'rows of %'")
+    assert problems_of(filled) == []
+    with Store.open(filled, write=True) as store:
+        store.record_seal("run-1", {}, "again")
+    assert problems_of(filled) == []
+    change(filled, "DELETE FROM seals WHERE id = 1")
+    assert problems_of(filled) == [Problem(kind="seal", id="rows", detail="2 were recorded, 1 are there")]
+
+
+def test_a_write_that_is_refused_is_not_counted(filled: Workspace) -> None:
+    bad = sample_ledger(sample_rollout(8), 0.5)
+    with Store.open(filled, write=True) as store:
+        with pytest.raises(ChaseError):
+            store.record_requests_sync([replace(bad[0], input_tokens=2**70), *bad])
+        store.record_requests_sync(bad)
+    assert problems_of(filled) == []
+
+
+def test_a_missing_trace_is_named_with_what_to_do(filled: Workspace) -> None:
+    with Store.open(filled, write=False) as store:
+        trace = store.find_rollout(MARKED).trace_digest
+    change(filled, f"DELETE FROM traces WHERE digest = '{trace}'")
+    with (
+        Store.open(filled, write=False) as store,
+        pytest.raises(IntegrityError, match=r"is missing in .*`chase store verify`.*restore .chase/ from a copy"),
+    ):
+        store.trace(trace)
 
 
 def test_a_rollout_given_another_key_with_a_fitting_row_digest_is_found(filled: Workspace) -> None:

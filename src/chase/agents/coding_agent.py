@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from chase.agents.confinement import TIMEOUT_SECONDS, Confinement, Ended
-from chase.agents.desk_folder import DeskFolder, Redact, printable
+from chase.agents.desk_folder import DeskFolder, Redact
 from chase.agents.history import History
 from chase.agents.neutral_place import neutral_place
 from chase.agents.prompt_files import PromptFiles
@@ -24,6 +24,7 @@ from chase.agents.reported_usage import reported_usage
 from chase.core.agents import ChallengerContext, ProposerContext
 from chase.core.errors import UserError
 from chase.core.keyed import digest
+from chase.core.outside import NotPlain, parse_json, valid_unicode
 from chase.core.values import Json, Usage
 from chase.harness.folder import render_files
 
@@ -142,7 +143,7 @@ class CodingAgent(RecordedAgent):
             self._desk = DeskFolder(episode.folder / kept["desk"])
         else:
             kept = await self._made(asked, given, history, read)
-            episode.note(f"attempt-{self._attempts}.json", kept)
+            self._note(f"attempt-{self._attempts}.json", kept)
         self._charge(kept, known=known)
         return Attempt(number=self._attempts, answers=kept["answers"], problems=kept["problems"], exit=kept["exit"])
 
@@ -150,7 +151,7 @@ class CodingAgent(RecordedAgent):
         """The file that tells which answers (by what the agent calls them) cannot be used, and why."""
         lines = [f"- {name}: {reason}" for name, reason in refused.items()]
         text = "\n".join([*lines, *(f"- {problem}" for problem in problems)])
-        return {REFUSED: self.instructions.fill("refused", refusals=printable(text))}
+        return {REFUSED: self.instructions.fill("refused", refusals=valid_unicode(text))}
 
     def stamp(self, attempt: Attempt) -> dict[str, Json]:
         """What stands on everything that came of an attempt."""
@@ -173,7 +174,7 @@ class CodingAgent(RecordedAgent):
         episode, number, made = self._opened, self._attempts, self.confinement
         started = self._kept(f"attempt-{number}-started.json")
         times = started["times"] + 1 if started.get("asked") == asked else 1
-        episode.note(f"attempt-{number}-started.json", {"asked": asked, "times": times})
+        self._note(f"attempt-{number}-started.json", {"asked": asked, "times": times})
         desk = self._prepared(given)
         desk.open_for_work(history, copy=made.unconfined)
         assert self.records is not None
@@ -226,7 +227,7 @@ class CodingAgent(RecordedAgent):
         if found is None:
             return NOT_REPORTED
         usage, model = found
-        return {**asdict(usage), "served_model": printable(model) or Path(self.confinement.words[0]).name}
+        return {**asdict(usage), "served_model": valid_unicode(model) or Path(self.confinement.words[0]).name}
 
     def _charge(self, kept: Mapping[str, Any], *, known: bool) -> None:
         """Put the reported usage into the ledger. Of a known attempt it is there, unless the process died just then."""
@@ -239,13 +240,18 @@ class CodingAgent(RecordedAgent):
             model = used.pop("served_model")
             self._opened.charge(Usage(**used), served_model=model)
 
+    def _note(self, name: str, content: Mapping[str, Json]) -> None:
+        """Keep a file of the episode, with its digest."""
+        self._opened.note(name, {**content, "digest": digest(content)})
+
     def _kept(self, name: str) -> dict[str, Any]:
-        """A file of the episode; {} where there is none or it is damaged."""
+        """What `_note` kept; {} where there is nothing or it is damaged."""
         try:
-            content = json.loads((self._opened.folder / name).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            content = parse_json((self._opened.folder / name).read_bytes())
+        except (OSError, NotPlain):
             return {}
-        return content if isinstance(content, dict) else {}
+        stated = content.pop("digest", None) if isinstance(content, dict) else None
+        return content if stated is not None and stated == digest(content) else {}
 
 
 def _outline(history: Path) -> Json:

@@ -6,7 +6,6 @@ conversation ends: every part has a number of turns, and what does not fit its f
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -29,6 +28,7 @@ from chase.agents.records import AgentEpisode
 from chase.agents.submission import LONGEST_SUBMISSION, Form, Submission
 from chase.core.agents import EpisodeBounds
 from chase.core.errors import UserError
+from chase.core.outside import NotPlain, parse_json, plain
 from chase.models.chat import ChatModel, Reply
 from chase.models.errors import ContextTooLong
 
@@ -162,30 +162,15 @@ class Conversation:
 
 def _arguments(call: ToolCallPart) -> Mapping[str, Any]:
     given = call.args
-    if isinstance(given, str):
-        if len(given) > LONGEST_SUBMISSION:
-            raise UserError(f"the arguments are longer than {LONGEST_SUBMISSION} characters.")
-        try:
-            given = json.loads(given or "{}")
-        except (ValueError, RecursionError) as error:
-            raise UserError(f"the arguments are not valid JSON: {error}.") from None
+    if isinstance(given, str) and len(given) > LONGEST_SUBMISSION:
+        raise UserError(f"the arguments are longer than {LONGEST_SUBMISSION} characters.")
+    try:
+        given = parse_json(given or "{}", deepest=DEEPEST) if isinstance(given, str) else plain(given, deepest=DEEPEST)
+    except NotPlain as error:
+        raise UserError(f"the arguments are {error}.") from None
     if not isinstance(given, dict | None):
         raise UserError("the arguments must be a JSON object.")
-    if _depth(given) > DEEPEST:
-        raise UserError(f"the arguments are nested deeper than {DEEPEST} levels.")
     return given or {}
-
-
-def _depth(value: Any) -> int:
-    """How deep a value is nested; beyond what is allowed it is not counted on."""
-    level, depth = [value], 0
-    while level and depth <= DEEPEST:
-        items = [item for item in level if isinstance(item, dict | list)]
-        level = [inner for item in items for inner in (item.values() if isinstance(item, dict) else item)]
-        depth += bool(items)
-        if not items:
-            break
-    return depth
 
 
 def _named(response: ModelResponse) -> ModelResponse:

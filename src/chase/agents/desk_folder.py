@@ -28,6 +28,7 @@ from typing import Any
 
 from chase.agents.confinement import HISTORY, HOME, TEMPORARY
 from chase.core.errors import SetupError, UserError
+from chase.core.outside import valid_unicode
 from chase.core.values import Json
 from chase.harness.folder import GUIDANCE, MOST_MODULES, read_text
 
@@ -104,7 +105,7 @@ def read_harness(folder: Path, redact: Redact) -> LeftHarness | None:
         if not stat.S_ISDIR(mode):
             raise UserError(f"{folder.name} is not a plain folder. Leave the files of a harness in a folder.")
         names = _listed(folder)
-        files = {printable(name): redact(_text(folder, name)) for name in names if name != RECORD}
+        files = {valid_unicode(name): redact(_text(folder, name)) for name in names if name != RECORD}
     except (UserError, OSError) as error:
         return LeftHarness(files={}, problem=_told(error, folder))
     if not names:
@@ -139,21 +140,16 @@ def read_json(path: Path, *, most: int, redact: Redact) -> Json:
 def plain(value: Any, redact: Redact, depth: int = 0) -> Json:
     """JSON that can be kept: valid Unicode, finite numbers, not deeper than anything sensible, no keys."""
     if isinstance(value, str):
-        return redact(printable(value))
+        return redact(valid_unicode(value))
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict | list) and depth >= DEEPEST:
         return "(too deep)"
     if isinstance(value, dict):
-        return {redact(printable(key)): plain(item, redact, depth + 1) for key, item in value.items()}
+        return {redact(valid_unicode(key)): plain(item, redact, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
         return [plain(item, redact, depth + 1) for item in value]
     return value
-
-
-def printable(text: str) -> str:
-    """A text without lone surrogates."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def remove(path: Path) -> None:
@@ -190,4 +186,4 @@ def _text(folder: Path, name: str) -> str:
 
 def _told(error: Exception, folder: Path) -> str:
     """What is wrong, without the path that the agent does not know."""
-    return printable(str(error)).replace(f"{folder.parent}/", "")
+    return valid_unicode(str(error)).replace(f"{folder.parent}/", "")

@@ -21,6 +21,7 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRe
 from chase.core.errors import IntegrityError
 from chase.core.events import AgentReplied, AgentWaiting, Tell, ignore
 from chase.core.keyed import digest
+from chase.core.outside import DEEPEST, NotPlain, parse_json
 from chase.core.values import Json, ToolSpec, Usage
 from chase.engine.runner import RunPaused
 from chase.models.chat import ChatModel, Reply
@@ -172,21 +173,24 @@ class AgentEpisode:
     def _read(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """The lines that stand, and every reply that was ever paid for, in their order."""
         path = self.folder / TRANSCRIPT
-        lines = path.read_text(encoding="ascii").split("\n") if path.exists() else []
+        lines = path.read_bytes().split(b"\n") if path.exists() else []
         kept: list[dict[str, Any]] = []
         paid: list[dict[str, Any]] = []
         for number, text in enumerate(lines[:-1], 1):  # what follows the last line end was torn off
             try:
-                line = json.loads(text)
+                line = _read_line(text)
             except ValueError as error:
-                raise IntegrityError(f"line {number} of {path} was changed: {error}.") from None
+                raise IntegrityError(
+                    f"line {number} of {path} was changed: it is {error}. Restore the file from a copy, or remove it "
+                    "to have the round asked for, and paid for, again."
+                ) from None
             if SUPERSEDED in line:
                 del kept[line[SUPERSEDED] :]
                 continue
             kept.append(line)
             paid += [line] if "response" in line else []
         if lines and lines[-1]:
-            path.write_text("".join(f"{text}\n" for text in lines[:-1]), encoding="ascii")
+            path.write_bytes(b"".join(text + b"\n" for text in lines[:-1]))
         return kept, paid
 
     def _owe(self, paid: Sequence[dict[str, Any]]) -> None:
@@ -235,20 +239,29 @@ class AgentEpisode:
 def _recorded(reply: Reply) -> dict[str, Any]:
     response = ModelMessagesTypeAdapter.dump_python([reply.response], mode="json")[0]
     return {
-        "response": _writable(response),
+        "response": response,
         "usage": asdict(reply.usage),
         "served_model": reply.served_model,
         "usage_known": reply.usage_known,
     }
 
 
-def _writable(value: Any) -> Any:
-    """JSON in which every text is valid Unicode: models have halves of surrogate pairs, files and hashes do not."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, dict):
-        return {_writable(key): _writable(item) for key, item in value.items()}
-    return [_writable(item) for item in value] if isinstance(value, list) else value
+def _read_line(text: bytes) -> dict[str, Any]:
+    """A line of a transcript; `ValueError` where it is none that was written here."""
+    line = parse_json(text, deepest=2 * DEEPEST)  # arguments may have as many levels as there are, inside a reply
+    if not isinstance(line, dict):
+        raise NotPlain("no JSON object")
+    if SUPERSEDED in line:
+        if not isinstance(line[SUPERSEDED], int):
+            raise NotPlain("no place in the transcript")
+        return line
+    try:
+        complete = isinstance(line["asked"], str) and ("too_long" in line or _reply(line))
+    except (KeyError, TypeError, ValueError):
+        complete = False
+    if not complete:
+        raise NotPlain("no reply that was recorded")
+    return line
 
 
 def _reply(line: dict[str, Any]) -> Reply:

@@ -11,10 +11,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from chase.core.outside import MOST_TOKENS, MOST_USD
 from chase.core.values import Usage
-
-MOST_TOKENS = 10**12
-MOST_USD = 10**6
 
 
 def reported_usage(output: str, *, wall_seconds: float) -> tuple[Usage, str] | None:

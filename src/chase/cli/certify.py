@@ -26,7 +26,7 @@ def certify(
     under the run's budget where no other is given.
 
     JSON: `run, config, final {name, hash}, certification {scores, gains, destruction, gamma, g_min,
-    excess_search_gain, worst, tasks, reopened}`.
+    excess_search_gain, worst, tasks, invalid, reopened}`.
     """
     result = chase.certify(run, **given, progress=True)
     return emit(result) if as_json else _print(result)
@@ -49,6 +49,8 @@ def print_table(found: Mapping[str, Any]) -> None:
     for name, estimate in _rows(found):
         value = f"{100 * estimate['value']:{'' if name.startswith('R') else '+'}.2f}"
         echo(f"  {name:<10} {value:>7} ± {100 * estimate['se']:5.2f}   n = {estimate['n']}")
+    for name, failed in found["invalid"].items():
+        echo(f"{name} is not valid on the sealed tasks ({'; '.join(failed)}): it is no evidence and is left out.")
     for reason in found["reopened"]:
         echo(f"reopened: {reason}")
 

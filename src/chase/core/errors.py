@@ -24,6 +24,16 @@ class SetupError(ChaseError):
     exit_code = 3
 
 
+class DiskError(SetupError):
+    """A file cannot be read or written: no space is left, or no permission was given."""
+
+    def __init__(self, what: str, how: str = "run the same command again") -> None:
+        super().__init__(
+            f"{what}. Everything recorded so far is safe: free some space, or make it writable, then {how}."
+        )
+        self.what = what
+
+
 class BudgetExhausted(ChaseError):
     """A cap on spend was reached. Finished work is saved."""
 

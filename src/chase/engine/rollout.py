@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,6 +20,7 @@ from pydantic_ai.messages import (
 
 from chase.core.interfaces import Benchmark, Transformation
 from chase.core.keyed import digest, key_bits
+from chase.core.outside import NotPlain, parse_json
 from chase.core.values import Json, Outcome, Rollout, RolloutKey, Usage
 from chase.engine import prompting, trace
 from chase.engine.episode import Episode, Terms
@@ -28,9 +28,11 @@ from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
 from chase.models.chat import ChatModel, Reply
 from chase.models.errors import ContextTooLong
+from chase.models.replies import MOST_CALLS
 
 VERSION = 3
 CHARACTERS_PER_TOKEN = 4
+TOO_MANY_CALLS = f"Only the first {MOST_CALLS} calls of a reply are looked at: the others were refused."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +149,7 @@ async def _converse(
         text, calls = _said(episode, reply)
         messages.append(reply.response)
         if calls:
-            messages.append(await _run_tools(episode, calls))
+            messages.append(await _run_tools(episode, calls, dropped=reply.dropped_calls))
             continue
         objection = await _objection(episode, text, repairs)
         if objection is None:
@@ -177,47 +179,31 @@ def _said(episode: Episode, reply: Reply) -> tuple[str, list[ToolCallPart]]:
     text = "".join(part.content for part in parts if isinstance(part, TextPart))
     thinking = "".join(part.content for part in parts if isinstance(part, ThinkingPart))
     calls = [part for part in parts if isinstance(part, ToolCallPart)]
-    written = [{"tool": call.tool_name, "arguments": _written(call)} for call in calls]
+    written = [{"tool": call.tool_name, "arguments": call.args} for call in calls]
     episode.trace.add("model", **({"thinking": thinking} if thinking else {}), text=text, calls=written)
     return text, calls
 
 
-async def _run_tools(episode: Episode, calls: list[ToolCallPart]) -> ModelRequest:
-    """The results of a turn's calls, with what the harness has to say after them."""
+async def _run_tools(episode: Episode, calls: list[ToolCallPart], *, dropped: int) -> ModelRequest:
+    """The results of a turn's calls, with what the host and the harness have to say after them."""
     parts: list[ToolReturnPart | UserPromptPart] = []
     for call in calls:
         content = await episode.call(call.tool_name, _arguments(call))
         parts.append(ToolReturnPart(call.tool_name, content, call.tool_call_id))
-    for note in await episode.notes():
+    notes = [TOO_MANY_CALLS] if dropped else []
+    for note in [*notes, *await episode.notes()]:
         episode.trace.add("note", text=note)
         parts.append(UserPromptPart(note))
     return ModelRequest(parts=parts)
 
 
-def _written(call: ToolCallPart) -> Json:
-    """The arguments as the model wrote them; a text where they are not plain JSON."""
-    if not isinstance(call.args, dict):
-        return call.args
-    try:
-        json.dumps(call.args, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return repr(call.args)
-    return call.args
-
-
 def _arguments(call: ToolCallPart) -> Mapping[str, Json]:
     """The call's arguments; what is no JSON object is passed on as such, to be refused and counted."""
-    written = _written(call)
     try:
-        arguments = written if isinstance(written, dict) else json.loads(written or "{}", parse_constant=_no_number)
-    except (ValueError, RecursionError):
+        arguments = parse_json(call.args or "{}") if not isinstance(call.args, dict) else call.args
+    except NotPlain:
         return {"(not valid JSON)": None}
     return arguments if isinstance(arguments, dict) else {"(not an object)": None}
-
-
-def _no_number(name: str) -> None:
-    """JSON has no NaN and no infinity, whatever Python's parser takes."""
-    raise ValueError(name)
 
 
 async def _objection(episode: Episode, text: str, repairs: int) -> str | None:

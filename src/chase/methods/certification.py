@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
@@ -17,6 +17,8 @@ from chase.engine.evaluator import Evaluator, unseal
 from chase.engine.runner import Runner
 from chase.methods.arena import Contender, StoreArena, Variant, gain_destruction
 from chase.methods.evolution import EvolutionOutcome
+from chase.protocol.archive import Archive
+from chase.protocol.kit import ProtocolKit
 from chase.stats.destruction import archive_summary, destruction, excess_estimate, gain
 from chase.stats.estimates import Estimate, estimate
 from chase.store.store import Store
@@ -44,6 +46,9 @@ class CertificationOutcome:
     excess_search_gain: Estimate
     """`Δ̂_TS` with `evo` and `cert`."""
     tasks: int
+    invalid: Mapping[str, Sequence[str]]
+    """Archived counterfactual → the checks that it fails on the sealed tasks, with where. It is no evidence there, and
+    stands in nothing above."""
 
     def to_json(self) -> dict[str, Json]:
         return asdict(self)
@@ -66,7 +71,7 @@ def analysis_digest(package: Traversable) -> str:
 async def certify(
     evolved: EvolutionOutcome,
     *,
-    benchmark: Benchmark[Any],
+    kit: ProtocolKit,
     runner: Runner,
     store: Store,
     run: str,
@@ -74,7 +79,12 @@ async def certify(
     run_seed: int,
     reason: str = "",
 ) -> CertificationOutcome:
-    """Commit, then reveal. A run whose set was opened before for the same hashes goes on without a reason."""
+    """Commit, then reveal. A run whose set was opened before for the same hashes goes on without a reason.
+
+    The firewall has seen the sealed tasks of no counterfactual: it examines them first, and one that is not valid there
+    is left out.
+    """
+    benchmark: Benchmark[Any] = kit.benchmark
     hashes = {
         "final": evolved.final.harness.hash,
         "harnesses": [named.harness.hash for named in evolved.harnesses],
@@ -87,7 +97,8 @@ async def certify(
     evaluator = Evaluator(
         benchmark=benchmark, runner=runner, store=store, roles=roles, run_seed=run_seed, opening=opening
     )
-    variants = list(evolved.variants)
+    invalid = failed_checks(evolved.archive, kit, evaluator.tasks("cert"))
+    variants = [variant for variant in evolved.variants if variant.name not in invalid]
     if benchmark.neutral is not None:
         variants.append(Variant(name=NEUTRAL, transformation=benchmark.variant(benchmark.neutral)))
     arena = StoreArena(evaluator, {})
@@ -109,4 +120,15 @@ async def certify(
         worst=summary.worst,
         excess_search_gain=excess_estimate(search, gains[RELEASED]),
         tasks=len(gains[RELEASED]),
+        invalid=invalid,
     )
+
+
+def failed_checks(archive: Archive, kit: ProtocolKit, tasks: Sequence[str]) -> dict[str, list[str]]:
+    """Archived counterfactuals that are not valid on tasks → each check that fails, and where."""
+    records = {entry.name: kit.run_checks(kit.parse(entry.transformation), tasks) for entry in archive.entries}
+    return {
+        name: [f"{verdict.check}: {verdict.evidence}" for verdict in record.verdicts if not verdict.passed]
+        for name, record in records.items()
+        if not record.valid
+    }

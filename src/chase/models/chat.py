@@ -22,11 +22,14 @@ from chase.core.errors import ChaseError, UserError
 from chase.core.keyed import digest
 from chase.core.values import ToolSpec, Usage
 from chase.models.config import LOCAL, OPENAI_COMPATIBLE, ModelConfig
+from chase.models.contexts import AnsweredLengths
+from chase.models.errors import ContextTooLong
 from chase.models.failures import Failures
 from chase.models.local import LocalModel
 from chase.models.meter import NOTHING, Amount, Meter, amount_of
 from chase.models.pacing import Pacer
 from chase.models.prices import Pricing
+from chase.models.replies import sound
 from chase.models.secrets import Redactor
 
 _TOOL_SETS_KEPT = 256
@@ -49,6 +52,8 @@ class Reply:
     """What the provider says has answered."""
     usage_known: bool = True
     """False where the provider reported no usage: the token counts are then 0 and the cost is None."""
+    dropped_calls: int = 0
+    """Tool calls beyond what one reply may hold; the response is without them."""
 
 
 class ChatModel:
@@ -57,6 +62,7 @@ class ChatModel:
     One object serves all rollouts of a run. `request` is called once per turn. Fails with `ModelError`
     (outside the agent, after retries), `ContextTooLong` (the agent's doing), `SetupError` or `UserError` (for
     the user to mend); with a meter also with `BudgetExhausted`. Use it as a context manager, or call `aclose`.
+    Whatever a model writes, a reply is sound (`models/replies.py`).
     """
 
     def __init__(
@@ -67,7 +73,9 @@ class ChatModel:
         pacer: Pacer | None = None,
         failures: Failures | None = None,
         meter: Meter | None = None,
+        redact: Redactor | None = None,
     ) -> None:
+        """`redact` blanks the endpoint's key out of what it replies."""
         self.config = config
         self.meter = meter
         """The run's, shared with its other models; None where nothing is capped."""
@@ -82,6 +90,8 @@ class ChatModel:
         self._direct = not isinstance(model, FunctionModel) and config.provider != OPENAI_COMPATIBLE
         self._tool_sets: dict[tuple[int, ...], tuple[Sequence[ToolSpec], ModelRequestParameters]] = {}
         self._by_content: dict[str, ModelRequestParameters] = {}
+        self._lengths = AnsweredLengths()
+        self._redact = redact or Redactor.only(())
         self._replies = self._reply_tokens = 0
         if meter is not None and meter.usd is not None and self.expected_usd(1_000, 1_000) is None:
             raise UserError(
@@ -211,16 +221,22 @@ class ChatModel:
         failure: ChaseError
         try:
             async with asyncio.timeout(self.config.timeout_seconds):
-                return await self._ask(messages, settings, parameters)
+                reply = await self._ask(messages, settings, parameters)
         except TimeoutError:
             failure = self._failures.timed_out()
-        except ChaseError:
-            raise
+        except ChaseError as error:
+            failure = error
         except Exception as error:
             translated = self._failures.from_pydantic_ai(error)
-            if translated is None:
+            if translated is None and not self._direct:
                 raise
-            failure = translated
+            # What else an SDK raises, it raises over an answer that it cannot read.
+            failure = translated or self._failures.from_nonsense(f"{type(error).__name__}: {error}")
+        else:
+            self._lengths.answered(messages)
+            return reply
+        if isinstance(failure, ContextTooLong) and not self._lengths.can_be_too_long(messages):
+            failure = self._failures.not_believed(failure)
         # Raised out here, so that it has no context: an SDK's errors can carry the request's headers.
         raise failure
 
@@ -241,6 +257,7 @@ class ChatModel:
         return self._reply(response, time.perf_counter() - started)
 
     def _reply(self, response: ModelResponse, wall_seconds: float) -> Reply:
+        response, dropped = sound(response, redact=self._redact, redact_names=self._failures.redact)
         usage = response.usage
         return Reply(
             response=response,
@@ -254,6 +271,7 @@ class ChatModel:
             ),
             served_model=response.model_name or self._model.model_name,
             usage_known=not usage.unmeasured_requests,
+            dropped_calls=dropped,
         )
 
     def _parameters(self, tools: Sequence[ToolSpec]) -> ModelRequestParameters:

@@ -56,7 +56,8 @@ def connect(config: ModelConfig, *, pacer: Pacer | None = None, meter: Meter | N
     else:
         _check_native(config)
         model = _provider_model(config, key)
-    return ChatModel(config, model, pacer=pacer or make_pacer(config), failures=failures, meter=meter)
+    redact = Redactor.only([key] if key else [])
+    return ChatModel(config, model, pacer=pacer or make_pacer(config), failures=failures, meter=meter, redact=redact)
 
 
 def make_pacer(

@@ -11,8 +11,10 @@ from email.utils import parsedate_to_datetime
 from pydantic_ai import exceptions as theirs
 
 from chase.core.errors import ChaseError, UserError
+from chase.core.outside import valid_unicode
 from chase.core.values import Json
 from chase.models.config import OPENAI_COMPATIBLE, ModelConfig
+from chase.models.contexts import STATUSES
 from chase.models.errors import (
     AuthenticationFailed,
     ConnectionLost,
@@ -35,6 +37,9 @@ _CONTEXT_PHRASES = (
     "prompt is too long",
 )
 _LONGEST_QUOTE = 300
+_LONGEST_WAIT_SECONDS = 366 * 86_400.0
+_LONGEST_READ = 20_000
+"""Characters of what an endpoint says that are looked at."""
 
 
 class Failures:
@@ -45,14 +50,13 @@ class Failures:
         self._model = f"model '{config.name}'{where}"
         self._key_advice = _key_advice(config)
         self._timeout_seconds = config.timeout_seconds
-        self._redact = redact
+        self.redact = redact
 
     def from_status(self, status: int, headers: Mapping[str, str], body: Json) -> ChaseError:
         """The error that an HTTP status other than 200 stands for. `body` is JSON, or text."""
         codes, message = _codes_and_message(body)
         said = self._after_colon(message)
-        # 502 is what stands for an error in a body with status 200.
-        if status == 413 or (status in (400, 422, 502) and _says_too_long(codes, message)):
+        if status == 413 or (status in STATUSES and _says_too_long(codes, message)):
             return self._too_long(said)
         if status in (401, 403) or "invalid_api_key" in codes:
             return self._refused_key(f"HTTP {status}{said}")
@@ -63,13 +67,17 @@ class Failures:
         retry_after = seconds_to_wait(headers)
         if status == 429:
             return self._rate_limited(retry_after, said)
-        retryable = status in (408, 409, 425) or status >= 500
+        retryable = _may_pass(status)
         return ProviderError(
             f"{self._model} answered HTTP {status}{said}.",
             status=status,
             retryable=retryable,
             retry_after=retry_after if retryable else None,
         )
+
+    def not_believed(self, refusal: ContextTooLong) -> ModelError:
+        """The error for a refusal of a history as too long that is not near any limit: the endpoint is in trouble."""
+        return ProviderError(f"{refusal} It is far shorter than what models take, so this is not believed.")
 
     def from_nonsense(self, why: str, status: int = 200) -> ModelError:
         """The error for an answer that is no completion."""
@@ -97,14 +105,14 @@ class Failures:
         """Our error for one of pydantic-ai's, or None for an exception that is not theirs."""
         said = self._after_colon(str(error))
         match error:
-            case theirs.ModelContextWindowExceededError():
+            case theirs.ModelContextWindowExceededError() if getattr(error, "status_code", 400) in STATUSES:
                 return self._too_long(said)
             case theirs.ModelAuthenticationError():
                 return self._refused_key(said.removeprefix(": "))
             case theirs.ModelNotFoundError():
                 return self._not_found(said.removeprefix(": "))
             case theirs.ModelRateLimitError():
-                return self._rate_limited(error.retry_after, said)
+                return self._rate_limited(_wait(error.retry_after), said)
             case theirs.ModelQuotaExceededError():
                 return self._no_quota(getattr(error, "status_code", 402), said)
             case theirs.ModelTimeoutError() | theirs.ModelRequestTimeout():
@@ -121,13 +129,15 @@ class Failures:
         return None
 
     def _provider_error(self, error: theirs.ModelAPIError, said: str) -> ChaseError:
-        if getattr(error, "status_code", None) == 413:
+        status = getattr(error, "status_code", None)
+        if status == 413:
             return self._too_long(said)
+        rejected = isinstance(error, theirs.ModelRequestRejectedError)
         return ProviderError(
             f"{self._model} answered with an error{said}.",
-            status=getattr(error, "status_code", None),
-            retryable=not isinstance(error, theirs.ModelRequestRejectedError),
-            retry_after=error.retry_after,
+            status=status,
+            retryable=not rejected or (status is not None and _may_pass(status)),
+            retry_after=_wait(error.retry_after),
         )
 
     def _rate_limited(self, retry_after: float | None, said: str) -> ChaseError:
@@ -153,7 +163,7 @@ class Failures:
 
     def _quote(self, text: str) -> str:
         # Redact first: a cut might leave half a key.
-        text = " ".join(self._redact(text).split())
+        text = " ".join(self.redact(valid_unicode(text[:_LONGEST_READ])).split())
         return text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + "…"
 
     def _after_colon(self, text: str) -> str:
@@ -165,20 +175,28 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
     """What `retry-after-ms` or `Retry-After` asks for, in seconds from now; None if neither does."""
     try:
         if milliseconds := headers.get("retry-after-ms"):
-            return _at_least_zero(float(milliseconds) / 1000)
+            return _wait(float(milliseconds) / 1000)
         value = headers.get("Retry-After")
-        return _at_least_zero(float(value)) if value else None
+        return _wait(float(value)) if value else None
     except ValueError:
         pass
     try:
         when = parsedate_to_datetime(headers["Retry-After"])
-    except (KeyError, ValueError):
+        return _wait(when.replace(tzinfo=when.tzinfo or UTC).timestamp() - time.time())
+    except (KeyError, ValueError, OverflowError):  # a date that no calendar has
         return None
-    return _at_least_zero(when.replace(tzinfo=when.tzinfo or UTC).timestamp() - time.time())
 
 
-def _at_least_zero(seconds: float) -> float | None:
-    return max(0.0, seconds) if math.isfinite(seconds) else None
+def _wait(seconds: float | None) -> float | None:
+    """A wait that can be kept in mind; None for what is no number of seconds."""
+    if seconds is None or not math.isfinite(seconds):
+        return None
+    return min(max(0.0, seconds), _LONGEST_WAIT_SECONDS)
+
+
+def _may_pass(status: int) -> bool:
+    """Whether the same request may succeed soon, by the status that it was answered with."""
+    return status in (408, 409, 425, 429) or status >= 500
 
 
 def _key_advice(config: ModelConfig) -> str:

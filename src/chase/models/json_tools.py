@@ -9,6 +9,7 @@ from pydantic_ai.messages import TextPart, ToolCallPart
 from pydantic_ai.tools import ToolDefinition
 
 from chase.core.errors import UserError
+from chase.core.outside import NotPlain, parse_json
 from chase.core.values import Json
 
 FINAL_ANSWER = "final_answer"
@@ -57,8 +58,8 @@ def result_text(name: str, result: str) -> str:
 def read_reply(text: str, *, call_id: str) -> TextPart | ToolCallPart:
     """The call or the answer in a reply. What does not parse is the model's text, as it stands."""
     try:
-        reply = json.loads(text)
-    except ValueError:
+        reply = parse_json(text)
+    except NotPlain:
         return TextPart(text)
     if not isinstance(reply, dict) or not isinstance(reply.get("name"), str):
         return TextPart(text)

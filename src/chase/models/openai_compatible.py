@@ -27,6 +27,8 @@ from chase.models.wire_responses import Decoder, NotACompletion
 KEEP_ALIVE_SECONDS = 4.0
 """Below the five seconds after which common servers hang up, so that few requests meet a closed line."""
 CONNECT_SECONDS = 10.0
+MOST_BYTES = 32 << 20
+"""Of a reply. A model's longest is a few hundred KiB."""
 _ENCODERS_KEPT = 64
 
 _RENAMED = {"stop_sequences": "stop"}
@@ -122,7 +124,10 @@ class OpenAICompatibleModel(Model[Any]):
             # would send the key to another host, and a POST on as a GET.
             payload = aiohttp.BytesPayload(body)
             async with session.post(self._url, data=payload, allow_redirects=False, proxy=self._proxy) as response:
-                return _Answer(status=response.status, headers=response.headers, body=await response.read())
+                content = await _read(response)
+                if content is not None:
+                    return _Answer(status=response.status, headers=response.headers, body=content)
+                failure = self._failures.from_nonsense(f"more than {MOST_BYTES >> 20} MiB", response.status)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             failure = self._failures.unreachable(_why(error))
         except aiohttp.ClientError as error:
@@ -189,6 +194,19 @@ def _proxy_for(base_url: str) -> str | None:
     if host in _LOOPBACK or proxy_bypass(host):
         return None
     return getproxies().get(parts.scheme)
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes | None:
+    """The body, decompressed; None where it is longer than is read. What follows is left where it is."""
+    pieces: list[bytes] = []
+    left = MOST_BYTES
+    async for piece in response.content.iter_any():
+        left -= len(piece)
+        if left < 0:
+            response.close()
+            return None
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 def _json_or_text(body: bytes) -> Json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,9 +16,11 @@ from pydantic_ai.messages import (
 from pydantic_ai.usage import RequestUsage
 from pydantic_core import from_json
 
+from chase.core.outside import NotPlain, parse_json
 from chase.core.values import Json
 from chase.models.config import OPENAI_COMPATIBLE
 from chase.models.json_tools import read_reply
+from chase.models.replies import MOST_CALLS
 from chase.models.wire_requests import THINKING_FIELDS
 
 _FINISH_REASONS: Mapping[str, FinishReason] = {
@@ -64,7 +65,7 @@ class Decoder:
             model_name=served if isinstance(served, str) and served else self.model,
             provider_name=OPENAI_COMPATIBLE,
             provider_url=self.base_url,
-            provider_details={"refusal": refusal} if refusal else None,
+            provider_details={"refusal": refusal if isinstance(refusal, str) else "refused"} if refusal else None,
             provider_response_id=data["id"] if isinstance(data.get("id"), str) else None,
             finish_reason="content_filter" if refusal else _FINISH_REASONS.get(str(choice.get("finish_reason"))),
         )
@@ -77,13 +78,13 @@ def _read_json(body: bytes) -> Json:
     except ValueError:
         pass
     try:
-        return from_json(json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        raise NotACompletion("the body is not complete JSON") from None
+        return parse_json(body)
+    except NotPlain as error:
+        raise NotACompletion(f"the body is not complete JSON ({error})") from None
 
 
 def read_usage(usage: Json) -> RequestUsage:
-    """Token counts as reported; `unmeasured_requests` is 1 where the server reported none."""
+    """Token counts as reported; `unmeasured_requests` is 1 where the server reported none that can be true."""
     prompt = usage.get("prompt_tokens") if isinstance(usage, dict) else None
     if not isinstance(usage, dict) or not isinstance(prompt, int) or isinstance(prompt, bool) or prompt < 0:
         return RequestUsage(unmeasured_requests=1)
@@ -118,7 +119,9 @@ def _parts(message: Mapping[str, Json], turn: int, by_schema: bool) -> list[Mode
     calls = message.get("tool_calls") or []
     if not isinstance(calls, list):
         raise NotACompletion("its tool calls are no list", message)
-    parts.extend(_call(call, f"call_{turn}_{index}") for index, call in enumerate(calls, start=1))
+    # One more than is looked at, so that it is known that there were more.
+    some = calls[: MOST_CALLS + 1]
+    parts.extend(_call(call, f"call_{turn}_{index}") for index, call in enumerate(some, start=1))
     return parts
 
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from chase.core.errors import IntegrityError, UserError
 from chase.core.interfaces import Benchmark, FirewallSubject
 from chase.core.keyed import digest
+from chase.core.outside import parse_json
 from chase.core.values import Json
 from chase.protocol.firewall import FirewallRecord, run_checks
 from chase.protocol.proposal import Proposal, parse_for
@@ -111,7 +112,7 @@ class Archive:
 def read_archive(path: Path) -> Archive:
     """The archive in a file; an `IntegrityError` says where it was changed, a `UserError` that it is none."""
     try:
-        payload = json.loads(path.read_text(encoding="utf-8"))
+        payload = parse_json(path.read_bytes())
         if not isinstance(payload, dict) or payload.get("schema") != SCHEMA:
             raise UserError(f"{path} is no archive: its schema is not {SCHEMA}.")
         stated = payload.pop("digest", None)
@@ -121,7 +122,7 @@ def read_archive(path: Path) -> Archive:
         raise UserError(f"there is no archive at {path}.") from None
     except OSError as error:
         raise UserError(f"the archive at {path} cannot be read: {error.strerror}.") from None
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise IntegrityError(f"{path} is damaged: {_first_line(error)}. Restore it from a copy.") from None
     previous = ""
     for entry in archive.entries:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark, FirewallSubject, Operator, OperatorKind
+from chase.core.outside import NotPlain, parse_json, plain
 from chase.core.values import Json
 from chase.protocol.operators import make_operator
 from chase.protocol.transformation import OperatorList
@@ -130,14 +131,14 @@ def parse_for(benchmark: Benchmark[Any], data: str | Mapping[str, Json]) -> Prop
 
 def _form(data: str | Mapping[str, Json]) -> TransformationForm:
     try:
-        text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
-        if len(text) > LONGEST:
+        given = data if isinstance(data, str) else json.dumps(plain(data), ensure_ascii=False)
+        if len(given) > LONGEST:
             raise UserError(f"the transformation is longer than {LONGEST} characters.")
-        data = json.loads(text)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UserError(f"the transformation is not valid JSON: {error}.") from None
+        form = parse_json(given)
+    except NotPlain as error:
+        raise UserError(f"the transformation is {error}.") from None
     try:
-        return TransformationForm.model_validate(data)
+        return TransformationForm.model_validate(form)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the transformation"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from chase.core.agents import Draft
 from chase.core.errors import UserError
+from chase.core.outside import NotPlain, parse_json
 from chase.core.values import Json
 from chase.harness.spec import Harness
 from chase.methods.audit import AuditPlan, SearchSettings, audit_harness
@@ -160,11 +160,11 @@ def _require_enough(plan: AuditPlan) -> None:
 def _read_form(path: Path) -> dict[str, Any]:
     """A given transformation as it is in its file."""
     try:
-        form = json.loads(path.read_text(encoding="utf-8"))
+        form = parse_json(path.read_bytes())
     except OSError as error:
         raise UserError(f"--transformations={path} cannot be read: {error.strerror}.") from None
-    except ValueError as error:
-        raise UserError(f"--transformations={path} is not valid JSON: {error}.") from None
+    except NotPlain as error:
+        raise UserError(f"--transformations={path} is {error}.") from None
     if not isinstance(form, dict):
         raise UserError(f"--transformations={path} must hold one JSON object. See docs/transformations.md.")
     return form

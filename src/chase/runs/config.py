@@ -105,7 +105,7 @@ def load_config(path: Path, keys: frozenset[str]) -> dict[str, Any]:
         raise UserError(f"--config={path}: there is no such file.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"--config={path} cannot be read: {error}.") from None
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UserError(f"--config={path} is not valid TOML: {error}.") from None
     for key in config:
         choose(f"key in {path}", key, sorted(keys | {MODELS}))

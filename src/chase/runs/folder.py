@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from chase.harness.folder import render_files
 from chase.harness.spec import Harness
 from chase.store.workspace import RunFiles
 
-CONFIG, RESULT, HARNESSES = "config.toml", "result.json", "harnesses"
+CONFIG, RESULT, CHECKSUM, HARNESSES = "config.toml", "result.json", "result.sha256", "harnesses"
 
 
 class RunFolder(RunFiles):
@@ -31,8 +32,14 @@ class RunFolder(RunFiles):
         return self.path / HARNESSES / name
 
     def write_settings(self, settings: Mapping[str, Any], models: Mapping[str, Mapping[str, Any]]) -> None:
-        """`config.toml`: the resolved settings, in the form that `--config` takes."""
+        """`config.toml`: the resolved settings, in the form that `--config` takes.
+
+        A run that goes on reads its harness from this folder; where it was from at first stays written.
+        """
         table = {name: value for name, value in settings.items() if value is not None and name != "base_url"}
+        if self.has_settings:
+            first = self.read_settings().get("harness")
+            table = {**table, "harness": first} if first is not None else _without(table, "harness")
         if models:
             table["models"] = {name: dict(model) for name, model in models.items()}
         text = f"# The resolved settings of run {self.run}.\n{tomli_w.dumps(table)}"
@@ -47,27 +54,44 @@ class RunFolder(RunFiles):
         """What `write_settings` wrote."""
         path = self.path / CONFIG
         try:
-            return tomllib.loads(path.read_text(encoding="utf-8"))
+            settings = tomllib.loads(path.read_text(encoding="utf-8"))
+            models = settings.get("models", {})
+            if not isinstance(models, dict) or not all(isinstance(table, dict) for table in models.values()):
+                raise ValueError("its models are no tables")
+            return settings
         except FileNotFoundError:
             raise UserError(
                 f"run '{self.run}' has no {CONFIG}: give its settings beside --resume {self.run}."
             ) from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise IntegrityError(
                 f"{path} cannot be read: {error}. Restore it from a copy, or remove it and give the run's settings."
             ) from None
 
     def write_result(self, schema: str, payload: Mapping[str, Json]) -> None:
+        """`result.json`, and its checksum in the form of `sha256sum`."""
         text = json.dumps({"schema": schema, **payload}, indent=2) + "\n"
         self.write(RESULT, text)
+        self.write(CHECKSUM, f"{sha256(text.encode()).hexdigest()}  {RESULT}\n")
 
     def read_result(self) -> dict[str, Any]:
         """The payload of a finished run, without its schema's name."""
         path = self.path / RESULT
         try:
-            result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            return {name: result[name] for name in result if name != "schema"}
-        except FileNotFoundError:
-            raise IntegrityError(f"{path} is gone. Restore it from a copy, or start the run anew.") from None
-        except (OSError, ValueError, TypeError, AttributeError) as error:
-            raise IntegrityError(f"{path} cannot be read: {error}. Restore it from a copy.") from None
+            content, checksum = path.read_bytes(), (self.path / CHECKSUM).read_bytes()
+            if checksum.split()[:1] != [sha256(content).hexdigest().encode()]:
+                raise ValueError(f"it is not what {CHECKSUM} says it was")
+            result: dict[str, Any] = json.loads(content)
+            return _without(result, "schema")
+        except FileNotFoundError as missing:
+            raise IntegrityError(
+                f"{missing.filename} is gone. Restore it from a copy, or start the run anew."
+            ) from None
+        except (OSError, ValueError) as error:
+            raise IntegrityError(
+                f"{path} cannot be read: {error}. Restore it from a copy, or start the run anew."
+            ) from None
+
+
+def _without(table: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if key != name}

@@ -6,11 +6,13 @@ Nothing is paid for twice and no seal is opened by going on: what was done is in
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import errno
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from chase.core.errors import BudgetExhausted
+from chase.core.errors import BudgetExhausted, DiskError
 from chase.core.interfaces import Benchmark
 from chase.core.values import Json
 from chase.engine.runner import RunPaused
@@ -106,6 +108,7 @@ class Prepared(Generic[P]):
         return self.settings.concurrency
 
 
+DISK_TROUBLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM})
 W = TypeVar("W", bound=Work)
 Prepare = Callable[[RawSettings[S]], W]
 """From what was said to what is to be done. Called twice where a run goes on: the second time with what it kept."""
@@ -148,16 +151,32 @@ class Life:
                     folder = RunFolder(self.workspace, stored.id)
                     return FinishedRun(payload=folder.read_result(), folder=folder)
                 run = self._begin(store, stored, identity)
-                count_paid(work.models.meter, store, run)
-                folder = RunFolder(self.workspace, run)
-                parts, over = Parts(folder), stored is not None and stored.status == "finished"
-                with parts.under_way(store, anew=over and self.which.certified is None):
-                    found = await self._carry_out(work, store, run, identity, model)
-                took = parts.seconds()
-                payload = {**found, "wall_seconds": sum(took), "parts": len(took)}
-                folder.write_result(work.schema, payload)
-                store.set_run_status(run, "finished")
+                with self._disk_errors(run):
+                    count_paid(work.models.meter, store, run)
+                    folder = RunFolder(self.workspace, run)
+                    parts, over = Parts(folder), stored is not None and stored.status == "finished"
+                    with parts.under_way(store, anew=over and self.which.certified is None):
+                        found = await self._carry_out(work, store, run, identity, model)
+                    took = parts.seconds()
+                    payload = {**found, "wall_seconds": sum(took), "parts": len(took)}
+                    folder.write_result(work.schema, payload)
+                    store.set_run_status(run, "finished")
         return FinishedRun(payload=payload, folder=folder)
+
+    @contextmanager
+    def _disk_errors(self, run: str) -> Iterator[None]:
+        """A disk that is full ends the run with the command that goes on with it, whichever file did not fit."""
+        again = self.which.again(run)
+        how = "run the same command again" if again is None else f"go on with `{again}`"
+        try:
+            yield
+        except DiskError as error:
+            raise DiskError(error.what, how) from error
+        except OSError as error:
+            if error.errno not in DISK_TROUBLE:
+                raise
+            where = error.filename or RunFolder(self.workspace, run).path
+            raise DiskError(f"{where} cannot be written: {error.strerror}", how) from error
 
     def _begin(self, store: Store, stored: Run | None, identity: Mapping[str, Json]) -> str:
         if stored is None:

@@ -284,6 +284,11 @@ class Certification:
         """The gain under the archive's worst entry."""
         return Estimate(**self.found["g_min"])
 
+    @property
+    def invalid(self) -> Mapping[str, tuple[str, ...]]:
+        """Archived counterfactual that is not valid on the sealed tasks, and so left out → the checks that it fails."""
+        return {name: tuple(failed) for name, failed in self.found["invalid"].items()}
+
     def __repr__(self) -> str:
         gain = self.gains["released"]
         return f"G_rel {100 * gain.value:+.1f} ± {100 * gain.se:.1f} on {self.tasks} sealed tasks"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from chase.core.errors import IntegrityError, UserError
 from chase.core.interfaces import Benchmark, Transformation
+from chase.core.outside import NotPlain, parse_json
 from chase.protocol.archive import SCHEMA, Archive, ArchiveEntry, read_archive
 from chase.protocol.proposal import parse_for
 from chase.protocol.transformation import OperatorList
@@ -62,8 +62,8 @@ def _in_file(benchmark: Benchmark[Any], path: Path) -> OperatorList[Any]:
 
 def _is_archive(form: str) -> bool:
     try:
-        document = json.loads(form)
-    except (ValueError, RecursionError):
+        document = parse_json(form)
+    except NotPlain:
         return False
     return isinstance(document, dict) and document.get("schema") == SCHEMA
 

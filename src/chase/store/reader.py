@@ -85,7 +85,10 @@ class Reader:
         with self._reading, explained(self.workspace):
             row = self._connection.execute("SELECT size, content FROM traces WHERE digest = ?", (digest,)).fetchone()
             if row is None:
-                raise UserError(f"no trace '{digest}' in {self.workspace.database}.")
+                raise IntegrityError(
+                    f"trace {digest} is missing in {self.workspace.database}. `chase store verify` lists all that is "
+                    "damaged; restore .chase/ from a copy or start anew with --workspace."
+                )
             return json.loads(self._codec.decode(digest, *row))
 
     def used(self, run: str, method: str | None = None) -> list[UsedRollout]:

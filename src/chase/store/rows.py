@@ -62,6 +62,7 @@ INSERT_USE = _insert("run_rollouts", "ON CONFLICT (run, method, rollout) DO NOTH
 """The first use stays: a run that resumes finds its own rollouts without turning them into reused ones."""
 INSERT_SEAL = _insert("seals")
 INSERT_META = _insert("meta", "ON CONFLICT (key) DO NOTHING")
+REPLACE_META = _insert("meta", f"ON CONFLICT (key) DO UPDATE SET {_replace_all_but('meta', ('key',))}")
 
 
 def guarded(sql: str, cells: tuple[Cell, ...]) -> Statement:
@@ -124,6 +125,11 @@ def meta_rows(now: str) -> Iterator[Statement]:
     """When the store was made, and by which version. Kept as first written."""
     yield guarded(INSERT_META, ("created_at", now))
     yield guarded(INSERT_META, ("created_by", f"chase-harness {__version__}"))
+
+
+def count_row(key: str, count: int) -> Statement:
+    """How many rows of a kind were recorded so far."""
+    return guarded(REPLACE_META, (key, str(count)))
 
 
 def rollout_from(row: Sequence[Any]) -> StoredRollout:

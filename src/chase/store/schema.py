@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from chase.core.errors import ChaseError, IntegrityError, SetupError
+from chase.core.errors import ChaseError, DiskError, IntegrityError, SetupError
 from chase.store.digests import KEY_FIELDS
 from chase.store.workspace import Workspace
 
@@ -175,10 +175,7 @@ def explain(error: Exception, workspace: Workspace) -> ChaseError:
     if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return IntegrityError(f"{where} is damaged ({error}). Restore it from a copy, or start anew with --workspace.")
     if primary in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR) or isinstance(error, OSError):
-        return SetupError(
-            f"{where} cannot be read or written: {error}. Everything recorded so far is safe: "
-            "free some space (`chase store gc` may help) and run the same command again."
-        )
+        return DiskError(f"{where} cannot be read or written: {error}")
     if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return SetupError(
             f"{where} cannot be opened as needed: {error}. Make .chase/ writable, or name another "

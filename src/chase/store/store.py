@@ -41,9 +41,9 @@ def _unheard(what: str, done: int, total: int) -> None:
 class Store(Reader):
     """A workspace's store. Opened for writing by one process at a time, for reading by any number.
 
-    Every write returns only after it is committed: the process may be killed at the next moment without
-    loss. A rollout and its ledger rows are stored together or not at all. The value handed in must not be
-    changed until the call returns, because it is serialised in the writing thread.
+    Every write returns only after it is committed: the process may be killed at the next moment without loss. Runs and
+    seals survive a power cut too. A rollout and its ledger rows are stored together or not at all. The value handed in
+    must not be changed until the call returns, because it is serialised in the writing thread.
     """
 
     def __init__(self, workspace: Workspace, *, write: bool) -> None:
@@ -114,12 +114,12 @@ class Store(Reader):
         self.workspace.run_folder(run)
         if run == "latest" or any(known.id == run for known in self.runs()):
             raise UserError(f"run id '{run}' is taken in {self.workspace.state}; choose another.")
-        self._write_sync(lambda now: [run_row(run, config, now)])
+        self._write_sync(lambda now: [run_row(run, config, now)], durable=True)
 
     def set_run_status(self, run: str, status: RunStatus) -> None:
         """Store how far a run has come."""
         known = self.find_run(run)
-        self._write_sync(lambda now: [run_status_row(known, status)])
+        self._write_sync(lambda now: [run_status_row(known, status)], durable=True)
 
     def record_seal(self, subject: str, hashes: Mapping[str, Json], reason: str = "") -> None:
         """Store that a run's or a comparison's certification set is opened, before it is.
@@ -132,7 +132,7 @@ class Store(Reader):
                 f"the certification set of '{subject}' was opened at {earlier[0].opened_at}. "
                 "To open it again, say why with --reopen REASON: the reason stays in the record."
             )
-        self._write_sync(lambda now: [seal_row(subject, hashes, reason, now)])
+        self._write_sync(lambda now: [seal_row(subject, hashes, reason, now)], durable=True)
 
     def verify(self, progress: Progress = _unheard) -> list[Problem]:
         """Recompute every hash and return what is damaged or missing; empty if all is as recorded."""
@@ -156,8 +156,8 @@ class Store(Reader):
             raise ChaseError(f"workspace={self.workspace.root}: its store was opened for reading only.")
         return self._writer
 
-    def _write_sync(self, encode: Encode) -> None:
-        self._writing.write_sync(encode)
+    def _write_sync(self, encode: Encode, *, durable: bool = False) -> None:
+        self._writing.write_sync(encode, durable=durable)
 
     def _end_writing(self) -> None:
         if self._writer is not None:

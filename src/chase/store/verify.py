@@ -8,6 +8,7 @@ from typing import Any
 
 from chase.core.errors import IntegrityError
 from chase.core.values import RolloutKey
+from chase.store.counts import find_missing_rows
 from chase.store.digests import KEY_FIELDS, TraceCodec, rollout_digest
 from chase.store.records import Problem
 from chase.store.rows import columns, intact
@@ -37,6 +38,7 @@ def find_problems(workspace: Workspace, progress: Progress) -> list[Problem]:
         for table in TABLES:
             problems += _check_table(connection, table, progress)
         problems += _check_references(connection)
+        problems += _check_counts(connection)
     finally:
         connection.close()
     return problems
@@ -114,3 +116,10 @@ def _check_references(connection: sqlite3.Connection) -> Iterator[Problem]:
             yield Problem(kind="rollout", id=digest, detail=f"run {run} used it, but it is missing")
     except sqlite3.Error as error:
         yield Problem(kind="database", id="references", detail=f"cannot be checked: {error}")
+
+
+def _check_counts(connection: sqlite3.Connection) -> Iterator[Problem]:
+    try:
+        yield from find_missing_rows(connection)
+    except sqlite3.Error as error:
+        yield Problem(kind="database", id="counts", detail=f"cannot be checked: {error}")

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from chase.core.errors import SetupError, UserError
+from chase.core.errors import DiskError, SetupError, UserError
 
 STATE_FOLDER = ".chase"
 
@@ -51,7 +51,7 @@ class Workspace:
     def create(self) -> None:
         """Make `.chase/` if it is not there yet."""
         try:
-            self.state.mkdir(parents=True, exist_ok=True)
+            _make_folder(self.state)
         except OSError as error:
             raise SetupError(
                 f"workspace={self.root}: cannot create {STATE_FOLDER}/ ({error.strerror}). "
@@ -59,24 +59,40 @@ class Workspace:
             ) from error
 
     def write_run_file(self, run: str, name: str, text: str) -> Path:
-        """Write a run's file so that it is there whole or not at all, whenever the process dies."""
+        """Write a run's file so that it is there whole or not at all, whenever the process dies or the power goes."""
         relative = PurePosixPath(name)
         if relative.is_absolute() or ".." in relative.parts or not relative.parts:
             raise UserError(f"run file '{name}' must be a relative path inside the run's folder.")
         target = self.run_folder(run) / relative
         part = target.with_name(f".{target.name}.part")
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(target.parent)
             with part.open("w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
             part.replace(target)
+            _sync(target.parent)
         except OSError as error:
-            raise SetupError(
-                f"cannot write {target} ({error.strerror}). Free some space or make it writable, then resume."
-            ) from error
+            raise DiskError(f"{target} cannot be written: {error.strerror}") from error
         return target
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder and those above it, on the disk before anything is put there."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for place in missing:
+        _sync(place.parent)
+
+
+def _sync(folder: Path) -> None:
+    """Bring a folder's list of names to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 class RunFiles:

@@ -8,15 +8,16 @@ import queue
 import sqlite3
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from chase.core.errors import ChaseError
+from chase.store.counts import RowCounts
 from chase.store.digests import Cell
 from chase.store.rows import Statement
-from chase.store.schema import explain
+from chase.store.schema import explain, explained
 from chase.store.workspace import Workspace
 
 BATCH = 512
@@ -32,6 +33,8 @@ class _Write:
     encode: Encode
     future: concurrent.futures.Future[None] | asyncio.Future[None]
     loop: asyncio.AbstractEventLoop | None
+    durable: bool = False
+    """Whether it must survive a power cut from the moment that it is announced."""
     statements: list[Statement] = field(default_factory=list)
     error: Exception | None = None
 
@@ -58,6 +61,8 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, workspace: Workspace) -> None:
         self._connection = connection
         self._workspace = workspace
+        with explained(workspace):
+            self._counts = RowCounts(connection)
         self._queue: queue.SimpleQueue[list[_Write] | None] = queue.SimpleQueue()
         self._held: dict[asyncio.AbstractEventLoop, list[_Write]] = {}
         """Writes of a loop's present turn."""
@@ -80,12 +85,15 @@ class Writer:
             self._held[loop].append(write)
         await future
 
-    def write_sync(self, encode: Encode) -> None:
-        """Store and return when it is committed, outside an event loop."""
+    def write_sync(self, encode: Encode, *, durable: bool = False) -> None:
+        """Store and return when it is committed, outside an event loop; `durable`: and on the disk, in the file itself.
+
+        Any other write survives the death of the process; a power cut can take the last ones.
+        """
         future: concurrent.futures.Future[None] = concurrent.futures.Future()
         with self._closing:
             self._check_open()
-            self._queue.put([_Write(encode=encode, future=future, loop=None)])
+            self._queue.put([_Write(encode=encode, future=future, loop=None, durable=durable)])
         future.result()
 
     @contextmanager
@@ -166,16 +174,37 @@ class Writer:
                 by_kind[sql].append(parameters)
         if not by_kind:
             return
-        connection = self._connection
+        durable = any(write.durable for write in group)
+        with self._synced() if durable else nullcontext():
+            self._transact(by_kind)
+
+    def _transact(self, by_kind: Mapping[str, list[tuple[Cell, ...]]]) -> None:
+        connection, committed = self._connection, False
         try:
             connection.execute("BEGIN IMMEDIATE")
             for sql, rows in by_kind.items():
-                connection.executemany(sql, rows)
+                self._counts.add(sql, connection.executemany(sql, rows).rowcount)
+            for sql, cells in self._counts.statements():
+                connection.execute(sql, cells)
             connection.execute("COMMIT")
+            committed = True
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+        finally:
+            self._counts.settle(committed=committed)
+
+    @contextmanager
+    def _synced(self) -> Iterator[None]:
+        """What is committed within is on the disk, and moved from the log into the file: it outlives the log."""
+        self._connection.execute("PRAGMA synchronous = FULL")
+        try:
+            yield
+            with suppress(sqlite3.Error):  # it is on the disk already, and must not be stored again
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        finally:
+            self._connection.execute("PRAGMA synchronous = NORMAL")
 
 
 def _announce(group: list[_Write]) -> None:

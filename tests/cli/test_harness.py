@@ -91,7 +91,7 @@ def test_check_says_hash_components_and_hooks(tmp_path: Path) -> None:
     assert changed["retrieval policy"] == []
     text = run("check", folder, "--benchmark", "syn-ledger@7")
     assert found["hash"] in text
-    assert "hooks: should_stop" in text
+    assert "  should_stop       ran on an example" in text
     assert "retrieval policy  structural  as in H_0" in text
 
 

@@ -13,7 +13,7 @@ from chase.engine.trace import result_text
 from chase.testing.scripted import ScriptedModel, Step, call, scripted
 from tests.engine.rollouts import events, follow, make_harness, make_job, roll, tool_events
 
-QUICK = SandboxLimits(call_seconds=0.2, grace_seconds=0.2)
+QUICK = SandboxLimits(call_steps=1000)
 
 
 async def with_hooks(ledger: SynLedger, source: str, script: list[Step]) -> tuple[Rollout, ScriptedModel]:
@@ -118,7 +118,7 @@ async def test_state_says_what_was_opened_and_globals_last_one_rollout(ledger: S
 
 BODIES = {
     "raises": ("raise ValueError('no')", "error: ValueError"),
-    "loops": ("\n    while True:\n        pass", "time-limit"),
+    "loops": ("\n    while True:\n        pass", "work-limit"),
     "wrong shape": ("return {'a': {'b': 1}}", "wrong-shape"),
 }
 ARGUMENTS = {name: ", ".join(hook.parameters) for name, hook in HOOKS.items()}

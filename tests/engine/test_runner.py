@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -12,9 +14,10 @@ import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.errors import RolloutError, SetupError
+from chase.core.values import Json
 from chase.engine.rollout import Job
 from chase.engine.runner import Pace, Runner, RunPaused, ScoredRollout
-from chase.engine.sandbox import HookSession, Sandbox
+from chase.engine.sandbox import HookResult, HookSession, Sandbox
 from chase.models.errors import AuthenticationFailed, ConnectionLost, ModelError, ProviderError
 from chase.store.digests import rollout_digest
 from chase.store.records import Use
@@ -198,6 +201,29 @@ async def test_what_the_user_must_mend_ends_the_run_at_once_as_itself(
         await evaluate(store, model, jobs(ledger, 1))
     assert caught.value.exit_code == 3
     assert len(model.requests) == 1
+
+
+async def test_a_rollout_whose_hook_was_killed_from_outside_is_run_again_and_never_scored(
+    ledger: SynLedger, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, kills = HookSession.call, 0
+
+    async def murdered(session: HookSession, hook: str, *arguments: Json) -> HookResult:
+        nonlocal kills
+        if kills < 1 and session.worker_pid is not None:
+            kills += 1
+            os.kill(session.worker_pid, signal.SIGKILL)
+        return await real(session, hook, *arguments)
+
+    monkeypatch.setattr(HookSession, "call", murdered)
+    todo = [make_job(ledger, make_harness(source="def plan(task):\n    return {'note': 'from a hook'}\n"))]
+    listener = Listener(store)
+    async with Sandbox(max_sessions=1) as sandbox:
+        [scored] = await evaluate(store, scripted(["1"]), todo, sandbox=sandbox, listener=listener)
+    assert [again for _, again in listener.failures] == [True]
+    trace = store.trace(store.get_many([scored.digest])[scored.digest].trace_digest)
+    notes = [event["text"] for event in trace["events"] if event["event"] == "note"]
+    assert notes == ["from a hook"]
 
 
 async def test_a_sandbox_that_cannot_start_is_an_outage_too(ledger: SynLedger, store: Store) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from chase.core.errors import RolloutError
 from chase.engine.sandbox import HookFailure, HookResult, HookSession, Sandbox, SandboxLimits
 
 STATE = {
@@ -268,33 +269,87 @@ def check_answer(answer, state):
         assert (await hooks.call("check_answer", "", STATE)).value == "2"
 
 
-async def test_a_time_limit_switches_the_hooks_of_this_rollout_off() -> None:
-    async with Sandbox(limits=SandboxLimits(call_seconds=0.2)) as sandbox:
+async def test_a_failures_line_is_that_of_the_file_though_steps_are_counted(sandbox: Sandbox) -> None:
+    source = """def should_stop(state):
+    for x in [1]:
+        for y in [z for z in [2]]:
+            state = {}
+    return state["missing"]
+"""
+    async with sandbox.session(source, seed=0) as hooks:
+        await hooks.call("should_stop", STATE)
+        assert [failure.detail for failure in hooks.failures] == ["line 5: missing"]
+
+
+async def test_a_work_limit_switches_the_hooks_of_this_rollout_off() -> None:
+    async with Sandbox(limits=SandboxLimits(call_steps=1000)) as sandbox:
         async with sandbox.session(LOOP + COUNTER, seed=0) as hooks:
-            assert (await hooks.call("should_stop", STATE)).failure == "time-limit"
+            assert (await hooks.call("should_stop", STATE)).failure == "work-limit"
             assert await hooks.call("should_stop", STATE) == HookResult()
             assert not hooks.defines("after_tool")
-            assert [failure.reason for failure in hooks.failures] == ["time-limit"]
+            assert [failure.reason for failure in hooks.failures] == ["work-limit"]
         assert (await one(sandbox, COUNTER, "after_tool", "a", "", STATE)).value == "a"
 
 
-async def test_all_calls_of_a_rollout_share_one_time_limit() -> None:
-    source = "def should_stop(state):\n    return sum(range(300000)) < 0\n"
-    limits = SandboxLimits(session_seconds=0.05)
-    async with asyncio.timeout(20), Sandbox(limits=limits) as sandbox, sandbox.session(source, seed=0) as hooks:
-        while (result := await hooks.call("should_stop", STATE)).failure is None:
-            assert result.value is False
-        assert result.failure == "session-time-limit"
+async def test_all_calls_of_a_rollout_share_their_steps() -> None:
+    source = "def should_stop(state):\n    for _ in range(30):\n        pass\n    return False\n"
+    limits = SandboxLimits(call_steps=50, session_steps=110)
+    async with Sandbox(limits=limits) as sandbox, sandbox.session(source, seed=0) as hooks:
+        failures = [(await hooks.call("should_stop", STATE)).failure for _ in range(4)]
+    assert failures == [None, None, None, "work-limit"]
+
+
+async def test_what_is_not_counted_in_steps_is_ended_by_its_computing_time() -> None:
+    source = "def should_stop(state):\n    return sum(range(10 ** 12)) < 0\n"
+    limits = SandboxLimits(cpu_seconds=0.1)
+    async with asyncio.timeout(60), Sandbox(limits=limits) as sandbox, sandbox.session(source, seed=0) as hooks:
+        assert (await hooks.call("should_stop", STATE)).failure == "work-limit"
         assert not hooks.hooks
 
 
-async def test_a_killed_worker_is_a_recorded_failure(sandbox: Sandbox) -> None:
+async def test_time_in_which_a_worker_does_not_compute_is_not_the_hooks() -> None:
+    source = "def should_stop(state):\n    return sum(range(10 ** 6)) < 0\n"
+    async with Sandbox(limits=SandboxLimits(cpu_seconds=0.5)) as sandbox, sandbox.session(source, seed=0) as hooks:
+        assert hooks.worker_pid is not None
+        os.kill(hooks.worker_pid, signal.SIGSTOP)
+        asyncio.get_running_loop().call_later(1.0, os.kill, hooks.worker_pid, signal.SIGCONT)
+        result = await hooks.call("should_stop", STATE)
+        assert (result.value, result.failure) == (False, None)
+        assert result.seconds >= 1.0
+
+
+async def test_a_worker_that_does_not_get_to_compute_is_infrastructure() -> None:
+    async with Sandbox(limits=SandboxLimits(wall_seconds=0.2)) as sandbox, sandbox.session(COUNTER, seed=0) as hooks:
+        assert hooks.worker_pid is not None
+        os.kill(hooks.worker_pid, signal.SIGSTOP)
+        with pytest.raises(RolloutError, match="is the machine overloaded"):
+            await hooks.call("after_tool", "a", "", STATE)
+        assert hooks.failures == []
+
+
+async def test_a_worker_that_is_killed_from_outside_is_infrastructure(sandbox: Sandbox) -> None:
     async with sandbox.session(COUNTER, seed=0) as hooks:
         assert hooks.worker_pid is not None
         os.kill(hooks.worker_pid, signal.SIGKILL)
-        assert (await hooks.call("after_tool", "a", "", STATE)).failure == "crashed"
-        assert await hooks.call("after_tool", "a", "", STATE) == HookResult()
+        with pytest.raises(RolloutError, match="killed from outside"):
+            await hooks.call("after_tool", "a", "", STATE)
+        assert hooks.failures == []
     assert (await one(sandbox, COUNTER, "after_tool", "a", "", STATE)).value == "a"
+
+
+async def test_a_worker_that_dies_of_itself_is_the_hooks_failure(sandbox: Sandbox) -> None:
+    async with sandbox.session(COUNTER, seed=0) as hooks:
+        assert hooks.worker_pid is not None
+        os.kill(hooks.worker_pid, signal.SIGABRT)
+        assert (await hooks.call("after_tool", "a", "", STATE)).failure == "crashed"
+        assert hooks.failures == [HookFailure(hook="after_tool", reason="crashed", detail="SIGABRT")]
+        assert await hooks.call("after_tool", "a", "", STATE) == HookResult()
+
+
+async def test_a_worker_writes_nothing_to_the_users_stderr(sandbox: Sandbox, capfd: pytest.CaptureFixture[str]) -> None:
+    source = "def should_stop(state):\n    return len(('a' * (40 << 20)).encode('utf-32')) < 0\n"
+    assert (await one(sandbox, source, "should_stop", STATE)).failure == "memory-limit"
+    assert "".join(capfd.readouterr()) == ""
 
 
 async def test_a_file_that_fails_leaves_the_rollout_without_hooks(sandbox: Sandbox) -> None:
@@ -328,7 +383,7 @@ async def test_cancelling_a_rollout_inside_a_hook_leaves_the_sandbox_usable() ->
             opened.append(hooks)
             await hooks.call("should_stop", STATE)
 
-    async with Sandbox(limits=SandboxLimits(call_seconds=60, grace_seconds=5), max_sessions=1) as sandbox:
+    async with Sandbox(limits=SandboxLimits(call_steps=10**9, session_steps=10**9), max_sessions=1) as sandbox:
         for _ in range(3):
             before = children()
             task = asyncio.create_task(rollout(sandbox))
@@ -381,7 +436,7 @@ def test_a_process_that_used_the_sandbox_exits_cleanly() -> None:
 import asyncio
 from chase.engine.sandbox import Sandbox, SandboxLimits
 async def main():
-    async with Sandbox(limits=SandboxLimits(call_seconds=0.05)) as sandbox:
+    async with Sandbox(limits=SandboxLimits(call_steps=100)) as sandbox:
         async with sandbox.session({LOOP!r}, seed=0) as hooks:
             print((await hooks.call("should_stop", {{}})).failure)
 asyncio.run(main())
@@ -390,4 +445,4 @@ asyncio.run(main())
     runs = [subprocess.Popen(command, stdout=-1, stderr=-1, text=True) for _ in range(8)]
     for run in runs:
         out, errors = run.communicate(timeout=60)
-        assert (run.returncode, out.strip()) == (0, "time-limit"), errors
+        assert (run.returncode, out.strip()) == (0, "work-limit"), errors

@@ -9,7 +9,7 @@ import pytest
 from chase.core.errors import UserError
 from chase.engine.control import SOURCE_BYTES
 from chase.engine.hooks import HOOKS, QUERY_CHARS, TEXT_CHARS
-from chase.engine.sandbox import Sandbox, check_control
+from chase.engine.sandbox import Sandbox, SandboxLimits, check_control
 
 STATE: dict[str, Any] = {"question": "q", "slots": {}, "calls_left": {}, "step": 1, "opened": {}}
 HITS = [{"id": f"d{n}", "path": "p", "observables": {}, "text": "x"} for n in range(3)]
@@ -66,6 +66,12 @@ WRONG = {
     "wrong value": ("def rewrite_query(query: str, state) -> str:\n    return len(query)\n", 2, "expected `str`"),
     "undefined name": ("def plan(task):\n    return nope\n", 2, "`nope` used when not defined"),
     "syntax": ("def plan(task)\n    return {}\n", 1, "Expected `:`"),
+    "open bracket at the end": ("def plan(task):\n    return {\n\n", 2, "unexpected EOF"),
+    "endless file": (
+        "def plan(task):\n    for x in []:\n        pass\n\nwhile True:\n    pass\n",
+        6,
+        "1,000,000 steps",
+    ),
     "unsupported syntax": ("def plan(task):\n    return {}\ndef g():\n    yield 1\n", 4, "yield"),
     "missing module": ("import numpy\ndef plan(task):\n    return {}\n", 1, "numpy"),
     "error at load": ("def plan(task):\n    return {}\nX = 1 / 0\n", 3, "ZeroDivisionError"),
@@ -99,6 +105,11 @@ def test_a_file_that_cannot_be_used_is_refused(source: str, what: str) -> None:
         check_control(source)
     assert str(caught.value).startswith("control.py: ")
     assert "Valid hooks: plan(task), " in str(caught.value)
+
+
+def test_the_type_checker_is_not_cut_by_the_limits_of_hooks() -> None:
+    limits = SandboxLimits(cpu_seconds=0.0, wall_seconds=0.001)
+    assert check_control("def plan(task):\n    return {}\n", limits=limits).hooks == ("plan",)
 
 
 SHAPES = [

@@ -23,12 +23,12 @@ from chase.engine.sandbox import HookFailure, Sandbox, SandboxLimits, check_cont
 pytestmark = pytest.mark.slow
 
 SECRET = "canary-7d1f0c"
-LIMITS = SandboxLimits(call_seconds=0.3, grace_seconds=0.3, memory_bytes=32 << 20, output_bytes=64 << 10)
+LIMITS = SandboxLimits(call_steps=100_000, cpu_seconds=0.3, memory_bytes=32 << 20, output_bytes=64 << 10)
 STATE = {"question": "q", "slots": {}, "calls_left": {"search": 1}, "step": 1, "opened": {}}
 BOMB = "a = [0] * 1000\nb = [a] * 1000\nc = [b] * 1000\nd = [c] * 1000\n"
 
-TIME = ("time-limit",)
-BULK = ("time-limit", "memory-limit")
+WORK = ("work-limit",)
+BULK = ("work-limit", "memory-limit")
 DENIED = ("error: PermissionError",)
 MISSING = ("error: AttributeError",)
 UNKNOWN = ("error: NameError",)
@@ -137,34 +137,34 @@ ATTACKS = [
     body("a breakpoint", "breakpoint()", *UNKNOWN),
     body("standard input", "return input()", *UNKNOWN),
     # Time.
-    body("while", "while True:\n    pass", *TIME),
+    body("while", "while True:\n    pass", *WORK),
     body(
         "while that catches everything",
         "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass",
-        *TIME,
+        *WORK,
     ),
-    body("endless iterator", "import itertools\nfor _ in itertools.count():\n    pass", *TIME),
-    body("sum of a long range", "return str(sum(range(10 ** 12)))", *TIME),
-    body("recursion in finally", "def f():\n    try:\n        f()\n    finally:\n        f()\nf()", *TIME),
-    body("factorial", "import math\nmath.factorial(10 ** 6)", *TIME),
+    body("endless iterator", "import itertools\nfor _ in itertools.count():\n    pass", *WORK),
+    body("sum of a long range", "return str(sum(range(10 ** 12)))", *WORK),
+    body("recursion in finally", "def f():\n    try:\n        f()\n    finally:\n        f()\nf()", *WORK),
+    body("factorial", "import math\nmath.factorial(10 ** 6)", *WORK),
     body("squares of a big int", "x = 3 ** 100000\nwhile True:\n    x = x * x", *BULK),
     body("power of a big int", "return str(7 ** 10 ** 9)", *BULK),
-    body("modular power", "return str(pow(3, 10 ** 30000, 10 ** 30000 + 1))", *TIME),
+    body("modular power", "return str(pow(3, 10 ** 30000, 10 ** 30000 + 1))", *WORK),
     body(
         "regex that backtracks",
         "import re\nreturn str(re.match(r'(x+x+)+y(?<!z)\\1', 'x' * 5000))",
-        *TIME,
+        *WORK,
         *ERROR,
     ),
     body("regex without end", "import re\nreturn str(re.match(r'(a+)+$', 'a' * 50 + 'b'))", value="None"),
     body("regex too large", "import re\nre.compile('(((a{1000}){1000}){1000})')", *ERROR),
     body("regex substitution", "import re\nre.sub('', 'x' * 1000, 'a' * 100000)", *BULK),
     body("sleep", "import time\ntime.sleep(10 ** 6)\nreturn 'slept'", value="slept"),
-    body("sleep forever", "import time\nwhile True:\n    time.sleep(3600)", *TIME),
+    body("sleep forever", "import time\nwhile True:\n    time.sleep(3600)", *WORK),
     body(
         "await that hangs",
         "import asyncio\nasync def g():\n    while True:\n        await asyncio.sleep(1)\nasyncio.run(g())",
-        *TIME,
+        *WORK,
     ),
     body(
         "tasks without end",
@@ -212,13 +212,13 @@ ATTACKS = [
     body("deep source", "eval('(' * 100000)", *ERROR),
     body("deep JSON", "import json\njson.loads('[' * 100000)", *ERROR),
     # Output.
-    body("print flood", "while True:\n    print('x' * 1000)", "output-limit", "time-limit"),
+    body("print flood", "while True:\n    print('x' * 1000)", "output-limit", "work-limit"),
     body("one huge print", "print('x' * (10 << 20))", "output-limit", "memory-limit"),
     body(
         "print flood on stderr",
         "import sys\nwhile True:\n    print('x' * 99, file=sys.stderr)",
         "output-limit",
-        "time-limit",
+        "work-limit",
     ),
     body("huge return", "return 'x' * (1 << 20)", "output-limit"),
     # Exceptions.
@@ -239,12 +239,21 @@ ATTACKS = [
     body("raise what is no exception", "raise answer", "error: TypeError"),
     body("long message", "raise ValueError('x' * (5 << 20))", "error: ValueError", "memory-limit"),
     body("message that breaks lines", "raise ValueError('a\\n\\x1b[2J\\x00b')", "error: ValueError"),
-    body("imitated limit", "raise TimeoutError('feed time limit exceeded')", *TIME),
+    body("imitated limit", "raise KeyboardInterrupt('chase: no steps left')", *WORK),
+    body(
+        "limit that is caught", "try:\n    while True:\n        pass\nexcept BaseException:\n    return 'caught'", *WORK
+    ),
+    body(
+        "steps that are given back",
+        "global _chase_left\nwhile True:\n    _chase_left = 10 ** 9",
+        *WORK,
+    ),
+    body("steps that are not counted", "exec('while True:\\n    pass')", *WORK),
     # Classes.
     body(
         "finaliser",
         "class A:\n    def __del__(self):\n        while True:\n            pass\nA()\nreturn 'x'",
-        *TIME,
+        *WORK,
         value="x",
     ),
     body(
@@ -283,7 +292,7 @@ ATTACKS = [
         reasons=("wrong-shape: not plain JSON data",),
     ),
     # While the file is run.
-    module("endless file", "while True:\n    pass\n", *TIME),
+    module("endless file", "while True:\n    pass\n", *WORK),
     module("failing file", "1 / 0\n", "error: ZeroDivisionError"),
     module("file that eats memory", "x = [0] * (1 << 40)\n", *BULK),
     module("file that reads", "X = open('CANARY').read()\n", *DENIED),
@@ -292,7 +301,7 @@ ATTACKS = [
     module("file with yield", "def g():\n    yield 1\n", *ERROR),
     module("file with inheritance", "class A(dict):\n    pass\n", *ERROR),
     module("file nested too deeply", "(" * 30000 + ")" * 30000, *ERROR),
-    module("file that awaits", "import asyncio\nwhile True:\n    await asyncio.sleep(1)\n", *TIME),
+    module("file that awaits", "import asyncio\nwhile True:\n    await asyncio.sleep(1)\n", *WORK),
     Attack(
         name="file that ends with shared nested lists",
         value=None,

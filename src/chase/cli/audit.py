@@ -37,8 +37,8 @@ def audit(given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = F
     which carries the gain, and which its destruction. The same audit with it runs only what that needs.
 
     JSON: `verdict, reason, tasks_needed, g_rel, gamma, g_min, confirmed[], not_confirmed[], tried[],
-    attribution {parts[{name, label, gain, destruction}]}, tokens {optimisation, certification}, warnings`; with
-    --dry-run `per_rollout, rollouts[], agents[], total` (chase.forecast/1).
+    attribution {parts[{name, label, gain, destruction}]}, tokens {optimisation, certification}, hook_failures[],
+    warnings`; with --dry-run `per_rollout, rollouts[], agents[], total` (chase.forecast/1).
     """
     if dry_run:
         return show_forecast(chase.forecast_audit(**given, progress=True), as_json)

@@ -30,7 +30,7 @@ def evolve(given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = 
 
     JSON: `run, config, final {name, hash, changes}, rounds[], archive[], certification {scores, gains, destruction,
     gamma, g_min, excess_search_gain, …} or null, executed, reused, spent, tokens {optimisation, certification},
-    wall_seconds, rollout_seconds, warnings`; with --dry-run `per_rollout, rollouts[], agents[], total`
+    wall_seconds, rollout_seconds, hook_failures[], warnings`; with --dry-run `per_rollout, rollouts[], agents[], total`
     (chase.forecast/1).
     """
     if dry_run:

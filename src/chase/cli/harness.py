@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tomli_w
 import typer
@@ -13,13 +14,17 @@ import typer
 from chase.benchmarks.registry import benchmark_names
 from chase.cli.opening import open_benchmark
 from chase.cli.options import AsJson, DataFolder
-from chase.cli.output import emit_json, new_folder, printable
+from chase.cli.output import echo, emit_json, new_folder, printable
 from chase.core.errors import UserError, choose
+from chase.core.interfaces import Benchmark
 from chase.harness.diff import diff_harnesses, render_diff
 from chase.harness.folder import CONTROL, initial_harness, load_harness, save_harness
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import COMPONENTS, Harness
 from chase.runs.opening import checked_hooks
+
+if TYPE_CHECKING:
+    from chase.runs.hook_trial import HookTrial
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -55,25 +60,45 @@ def check(
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Load a harness, hold it to its benchmark's limits and type-check control.py; exit code 2 if it is wrong.
+    """Load a harness, hold it to its benchmark's limits, type-check control.py and run each hook once on a task.
 
-    JSON (chase.harness.check/1): `folder, hash, benchmark, components[{name, track, changed}], hooks`;
-    `changed` lists what differs from H_0.
+    Exit code 2 if something is wrong, a hook that fails on the task included.
+
+    JSON (chase.harness.check/1): `folder, hash, benchmark, components[{name, track, changed}], hooks,
+    hook_trials[{hook, status, reason, line, detail}]`; `changed` lists what differs from H_0.
     """
     harness = load_harness(folder)
     opened = open_benchmark(benchmark or _own_benchmark(harness, folder), data)
     check_for_benchmark(harness, opened, where=str(folder))
     hooks = checked_hooks(harness, folder)
+    trials = _trials(harness, opened, hooks, folder) if hooks else []
     components = list(_components(initial_harness(opened), harness))
     if as_json:
-        payload = {"folder": str(folder), "hash": harness.hash, "benchmark": opened.name}
-        return emit_json("chase.harness.check/1", {**payload, "components": components, "hooks": hooks})
-    typer.echo(f"{folder} is a harness for {opened.name}\nhash {harness.hash}")
+        payload = {"folder": str(folder), "hash": harness.hash, "benchmark": opened.name, "components": components}
+        tried = [asdict(trial) for trial in trials]
+        emit_json("chase.harness.check/1", {**payload, "hooks": hooks, "hook_trials": tried})
+    else:
+        _print_check(folder, opened.name, harness, components, trials)
+    if failed := [trial.hook for trial in trials if trial.status == "failed"]:
+        raise UserError(f"{folder}/{CONTROL}: {', '.join(failed)} failed on an example. Mend it: it would do nothing.")
+
+
+def _trials(harness: Harness, benchmark: Benchmark[Any], hooks: list[str], folder: Path) -> list[HookTrial]:
+    from chase.runs.hook_trial import trials_of  # the engine, which no other command here needs
+
+    return trials_of(harness, benchmark, hooks, folder)
+
+
+def _print_check(
+    folder: Path, benchmark: str, harness: Harness, components: list[dict[str, Any]], trials: list[HookTrial]
+) -> None:
+    typer.echo(f"{folder} is a harness for {benchmark}\nhash {harness.hash}")
     for component in components:
         changed = ", ".join(component["changed"]) or "as in H_0"
         typer.echo(f"  {component['name']:<18}{component['track']:<12}{changed}")
-    typer.echo(f"hooks: {', '.join(hooks) or 'none'}")
-    return None
+    typer.echo("hooks: none" if not trials else "hooks:")
+    for trial in trials:
+        echo(f"  {trial.hook:<18}{trial.text}")
 
 
 def _own_benchmark(harness: Harness, folder: Path) -> str:

@@ -19,7 +19,7 @@ def rollout(given: Mapping[str, Any], as_json: AsJson = False) -> None:
     """Score a harness: the mean within task, then across tasks. What the store has is not run again.
 
     JSON: `score {value, se, n, low, high, level}, per_task {id: mean}, failures, usage, executed, reused,
-    wall_seconds, served_models, warnings`.
+    wall_seconds, served_models, hook_failures[{harness, hook, rollouts, of, reason, line, detail}], warnings`.
     """
     result = chase.rollout(**given, progress=True)
     if as_json:

@@ -22,12 +22,15 @@ from pydantic_monty import (
 )
 
 from chase.core.errors import SetupError, UserError
+from chase.engine.fed_code import SOURCE_FEED, initial, loading, opening, with_ending
 from chase.engine.hooks import HOOKS, Hook, stubs
+from chase.engine.metering import OVER, metered
+from chase.engine.workers import worker_program
 
 FILE = "control.py"
 SOURCE_BYTES = 64 << 10
-CHECK_SECONDS = 20.0
-"""How long the type checker may take; the hooks' own limits do not bind it."""
+CHECK_SECONDS = 60.0
+"""How long one step of the check may take, the type checker above all; no limit of the hooks binds it."""
 CLOCK = datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)
 """The one moment that a hook ever sees: no result can depend on when it was computed."""
 
@@ -36,13 +39,18 @@ _DIAGNOSTIC = re.compile(rf"^{re.escape(FILE)}:(\d+):\d+: \w+\[([\w-]+)\] (.*)$"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SandboxLimits:
-    """What a hook may use. Exceeding one ends the call as a recorded failure, never the rollout."""
+    """What a hook may use: work, never time. Exceeding one ends the call as a recorded failure, never the rollout."""
 
-    call_seconds: float = 1.0
-    grace_seconds: float = 0.5
-    """How much later the host kills a worker that did not stop by itself."""
-    session_seconds: float = 10.0
-    """All hook calls of one rollout together, in wall time."""
+    call_steps: int = 1_000_000
+    """Passes through loops and calls of functions (`engine/metering.py`) in one hook call."""
+    session_steps: int = 10_000_000
+    """The same for all hook calls of one rollout together."""
+    cpu_seconds: float = 30.0
+    """What the worker may compute for one rollout. Far above what the steps take: it is for what they do not count,
+    a built-in that goes on and on."""
+    wall_seconds: float = 300.0
+    """How long a call may take by the clock. A worker that did not get to compute in this time is no fault of the
+    hook: the rollout then fails as infrastructure."""
     memory_bytes: int = 64 << 20
     recursion_depth: int = 100
     output_bytes: int = 256 << 10
@@ -53,9 +61,8 @@ class SandboxLimits:
     def resources(self) -> ResourceLimits:
         """The limits that the worker enforces on itself."""
         return {
-            "max_feed_duration_secs": self.call_seconds,
             "max_memory": self.memory_bytes,
-            "max_recursion_depth": self.recursion_depth,
+            "max_recursion_depth": self.recursion_depth + 1,  # one more for the function that counts steps
             "max_suspensions": self.suspensions,
         }
 
@@ -78,28 +85,18 @@ def os_policy(seed: int) -> OSPolicy:
 def check_control(source: str, *, limits: SandboxLimits | None = None) -> ControlInfo:
     """Return the hooks that `source` defines, or raise `UserError` with the line and what is wrong.
 
-    Called once when a harness is loaded. The source is parsed, type-checked against the hooks' stubs and
-    run once, all in a worker process of its own: the host does not even parse it.
+    Called once when a harness is loaded. The source is run once under the hooks' limits, then parsed and
+    type-checked against the hooks' stubs, all in a worker process of its own: the host does not even parse it.
     """
     limits = limits or SandboxLimits()
     digest = _measure(source)
     try:
         with (
-            Monty(min_processes=1, max_processes=1, request_timeout=CHECK_SECONDS) as pool,
-            pool.checkout(
-                script_name=FILE,
-                limits=limits.resources(),
-                type_check=True,
-                type_check_stubs=stubs(),
-                type_check_format="concise",
-                os_policy=os_policy(0),
-            ) as worker,
+            worker_program() as program,
+            Monty(binary_path=program, min_processes=1, max_processes=1, request_timeout=CHECK_SECONDS) as pool,
         ):
-            try:
-                worker.feed_run(with_ending(source, "None"), print_callback=CollectString(limits.output_bytes))
-            except MontyError as error:
-                raise _refusal(error) from None
-            hooks = tuple(hook.name for hook in HOOKS.values() if _defines(worker, hook, source))
+            _run_within_limits(pool, source, limits)
+            hooks = _typed_hooks(pool, source, limits)
     except FileNotFoundError as error:
         raise missing_sandbox(error) from error
     if not hooks:
@@ -107,14 +104,36 @@ def check_control(source: str, *, limits: SandboxLimits | None = None) -> Contro
     return ControlInfo(hooks=hooks, digest=digest)
 
 
-def with_ending(source: str, expression: str) -> str:
-    """`source` and then `expression`, which alone decides what the run hands back to the host.
+def _run_within_limits(pool: Monty, source: str, limits: SandboxLimits) -> None:
+    """Refuse a file that is over a limit when it is run. What else is wrong with it, the type checker says better."""
+    with pool.checkout(script_name=FILE, limits=limits.resources(), os_policy=os_policy(0)) as worker:
+        try:
+            worker.feed_run(opening(limits), inputs=initial(limits))
+            worker.feed_run(loading(source, "None"), print_callback=CollectString(limits.output_bytes))
+        except MontyCrashedError as error:
+            raise _refusal(error) from None
+        except MontyRuntimeError as error:
+            if OVER in error.display("msg"):
+                what = f"running it takes more than {limits.call_steps:,} steps (loops and calls)"
+                raise _user_error(metered(source).line(source_line(error, SOURCE_FEED) or 1), what) from None
+        except MontyError:
+            pass
 
-    A last expression of the source's own must not: a few nested lists that share their parts are small in
-    the worker and fill the host's memory once they are copied out. The empty line ends a source that closes
-    with a backslash.
-    """
-    return f"{source}\n\n{expression}\n"
+
+def _typed_hooks(pool: Monty, source: str, limits: SandboxLimits) -> tuple[str, ...]:
+    with pool.checkout(
+        script_name=FILE,
+        limits=limits.resources(),
+        type_check=True,
+        type_check_stubs=stubs(),
+        type_check_format="concise",
+        os_policy=os_policy(0),
+    ) as worker:
+        try:
+            worker.feed_run(with_ending(source, "None"), print_callback=CollectString(limits.output_bytes))
+        except MontyError as error:
+            raise _refusal(error, lines=metered(source).lines) from None
+        return tuple(hook.name for hook in HOOKS.values() if _defines(worker, hook, source))
 
 
 def missing_sandbox(error: OSError) -> SetupError:
@@ -122,9 +141,9 @@ def missing_sandbox(error: OSError) -> SetupError:
     return SetupError(f"the sandbox for {FILE} cannot start ({error}); run `pip install pydantic-monty`.")
 
 
-def source_line(error: MontyRuntimeError | MontySyntaxError) -> int | None:
-    """The innermost line of the first snippet fed (the harness's source) in the error's traceback."""
-    lines = [frame.line for frame in error.traceback() if frame.filename in (FILE, "<python-input-0>")]
+def source_line(error: MontyRuntimeError | MontySyntaxError, feed: int = 0) -> int | None:
+    """The innermost line of the harness's source in the error's traceback; `feed` is its place among what was fed."""
+    lines = [frame.line for frame in error.traceback() if frame.filename in (FILE, f"<python-input-{feed}>")]
     return lines[-1] if lines else None
 
 
@@ -171,18 +190,19 @@ def _definition_line(source: str, name: str) -> int | None:
     return source.count("\n", 0, found[-1].start()) + 1 if found else None
 
 
-def _refusal(error: MontyError) -> UserError:
+def _refusal(error: MontyError, *, lines: int = SOURCE_BYTES) -> UserError:
+    """The error in our words. What is missing at the end of a file is missed after it: that is its last line."""
     if isinstance(error, MontyTypingError):
         found = _DIAGNOSTIC.findall(error.display())
         if not found:
             return _user_error(None, one_line(error.display(), 300))
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        return _user_error(int(found[0][0]), one_line(found[0][2], 300) + more)
+        return _user_error(min(int(found[0][0]), lines), one_line(found[0][2], 300) + more)
     if isinstance(error, MontyRuntimeError | MontySyntaxError):
         return _user_error(source_line(error), one_line(error.display("type-msg"), 300))
     if isinstance(error, MontyCrashedError) and error.timed_out:
-        return _user_error(None, f"loading it took over {CHECK_SECONDS:g} s")
-    return _user_error(None, f"loading it ended its worker ({one_line(str(error), 200)})")
+        return _user_error(None, f"checking it took over {CHECK_SECONDS:g} s")
+    return _user_error(None, f"running it ended its worker ({one_line(str(error), 200)})")
 
 
 def _user_error(line: int | None, what: str) -> UserError:

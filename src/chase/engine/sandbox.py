@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -34,10 +35,12 @@ from chase.engine.control import (
     missing_sandbox,
     one_line,
     os_policy,
-    source_line,
-    with_ending,
 )
+from chase.engine.fed_code import DEFINED, calling, initial, loading, opening
+from chase.engine.hook_faults import Fault, HookFailure, crash, named, over_limit
 from chase.engine.hooks import HOOKS, Hook
+from chase.engine.metering import metered
+from chase.engine.workers import CpuLimit, worker_program
 
 __all__ = [
     "ControlInfo",
@@ -53,30 +56,6 @@ SETTLE_SECONDS = 0.02
 WORKER_SESSIONS = 200
 """A worker process is replaced after so many rollouts."""
 
-# The hook names are bound to None before the source runs, so that asking for one never leaves the worker.
-_DEFINED = 'f"' + " ".join(f"{{{name} is not None}}" for name in HOOKS) + '"'
-
-# An f-string is a str and a slice of it is short, whatever names `control.py` has shadowed.
-_CALL = """\
-import json as __chase_json
-__chase_out = {hook}(*__chase_json.loads(__chase_in))
-f"{{__chase_json.dumps(__chase_out)}}"[:{most}]
-"""
-_DUMP_LINE = 3
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HookFailure:
-    """A hook call that had no effect, and why."""
-
-    hook: str
-    """The hook's name, or 'control.py' where the file itself failed when it was run."""
-    reason: str
-    """'time-limit', 'memory-limit', 'output-limit', 'suspension-limit', 'session-time-limit', 'crashed',
-    'wrong-shape: …' or 'error: <exception>'."""
-    detail: str = ""
-    """The exception's own message and line, on one line: written by the hook, not by us."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HookResult:
@@ -87,26 +66,21 @@ class HookResult:
     seconds: float = 0.0
 
 
-class _Fault(Exception):
-    """A call failed. `lost` says that its interpreter must not be used again."""
-
-    def __init__(self, reason: str, *, detail: str = "", lost: bool = False) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.detail = detail
-        self.lost = lost
-
-
 class HookSession:
     """The hooks of one rollout. Made by `Sandbox.session`; the engine calls it, one call at a time.
 
     Globals of `control.py` last from call to call and end with the session. A hook that raises or returns
-    the wrong shape fails that call only. After a time, memory or print limit or a dead worker the
+    the wrong shape fails that call only. After a work, memory or print limit or a dead worker the
     interpreter cannot be trusted, and a fresh one would have forgotten its globals: this session's hooks are
     then off, and the rollout goes on as if there were none.
+
+    All that decides how a call ends is what the hook does. Where a worker is killed, or does not get to compute, the
+    call raises `RolloutError`: that is infrastructure, and the rollout is run again.
     """
 
-    def __init__(self, *, worker: AsyncMontySession | None, limits: SandboxLimits) -> None:
+    def __init__(
+        self, *, worker: AsyncMontySession | None, limits: SandboxLimits, cores: asyncio.Semaphore | None = None
+    ) -> None:
         self.hooks: frozenset[str] = frozenset()
         """The hooks that a call would run: those defined, until they are off."""
         self.failures: list[HookFailure] = []
@@ -114,6 +88,9 @@ class HookSession:
         """Wall time of all calls so far."""
         self._worker = worker
         self._limits = limits
+        self._cores = cores or asyncio.Semaphore(1)
+        self._cpu = CpuLimit(worker.worker_pid if worker else None, limits.cpu_seconds)
+        self._line: Callable[[int], int] = int
         self._turn = asyncio.Lock()
 
     @property
@@ -126,7 +103,9 @@ class HookSession:
         return hook in self.hooks
 
     async def call(self, hook: str, *arguments: Json) -> HookResult:
-        """Run `hook` on copies of `arguments` (JSON-like). Never raises for anything that the hook does."""
+        """Run `hook` on copies of `arguments` (JSON-like). Never raises for anything that the hook does; a
+        `RolloutError` is infrastructure.
+        """
         spec = HOOKS[hook]
         if len(arguments) != len(spec.parameters):
             raise TypeError(f"{spec.signature} takes {len(spec.parameters)} arguments, got {len(arguments)}")
@@ -137,10 +116,8 @@ class HookSession:
                 return HookResult()
             started = time.perf_counter()
             try:
-                if self.seconds >= self._limits.session_seconds:
-                    raise _Fault("session-time-limit", lost=True)
                 value, failure = await self._value(spec, arguments), None
-            except _Fault as fault:
+            except Fault as fault:
                 value, failure = None, fault.reason
                 self._record(hook, fault)
             seconds = time.perf_counter() - started
@@ -149,10 +126,11 @@ class HookSession:
 
     async def _load(self, source: str) -> None:
         """Run `control.py` once. A failure is recorded and leaves the session without hooks."""
-        code, unbound = with_ending(source, _DEFINED), dict.fromkeys(HOOKS)
+        self._line = metered(source).line
         try:
-            defined = (await self._feed(code, unbound)).split()
-        except _Fault as fault:
+            await self._feed(opening(self._limits), initial(self._limits))
+            defined = (await self._feed(loading(source, DEFINED), dict.fromkeys(HOOKS))).split()
+        except Fault as fault:
             self._record(FILE, fault)
         else:
             self.hooks = frozenset(name for name, flag in zip(HOOKS, defined, strict=False) if flag == "True")
@@ -160,57 +138,44 @@ class HookSession:
     async def _value(self, spec: Hook, arguments: tuple[Json, ...]) -> Json:
         most = self._limits.output_bytes
         given = json.dumps(arguments, allow_nan=False)
-        text = await self._feed(_CALL.format(hook=spec.name, most=most + 1), {"__chase_in": given})
+        text = await self._feed(calling(spec.name, self._limits), {"__chase_in": given})
         if len(text) > most:
-            raise _Fault("output-limit", detail=f"over {most} bytes of JSON")
+            raise Fault("output-limit", detail=f"over {most} bytes of JSON")
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
-            raise _Fault("wrong-shape: not JSON") from None
+            raise Fault("wrong-shape: not JSON") from None
         if problem := spec.check(value, arguments):
-            raise _Fault(f"wrong-shape: {problem}")
+            raise Fault(f"wrong-shape: {problem}")
         return value
 
-    async def _feed(self, code: str, inputs: dict[str, Json]) -> str:
-        """What `code` evaluates to, as a text. Every way in which it can fail is a `_Fault`."""
+    async def _feed(self, code: str, inputs: Mapping[str, Json]) -> str:
+        """What `code` evaluates to, as a text. Every way in which it can fail is a `Fault`."""
         assert self._worker is not None
         printed = CollectString(self._limits.output_bytes)  # without it, prints go to the host's stdout
         try:
-            return str(await self._worker.feed_run(code, inputs=inputs, print_callback=printed))
+            async with self._cores, self._cpu.watching():
+                return str(await self._worker.feed_run(code, inputs=dict(inputs), print_callback=printed))
         except asyncio.CancelledError:
             self.hooks = frozenset()  # the pool has killed the worker
             raise
+        except TimeoutError:
+            raise over_limit(self._limits) from None
         except (MontyRuntimeError, MontySyntaxError) as error:
-            raise _fault(error, self._limits) from None
+            raise named(error, self._limits, self._line) from None
         except MontyCrashedError as error:
-            reason = "time-limit" if error.timed_out else "crashed"
-            raise _Fault(reason, detail=one_line(str(error), 200), lost=True) from None
+            self.hooks = frozenset()
+            raise crash(error, self._limits) from None
+        except OSError as error:
+            self.hooks = frozenset()
+            raise RolloutError(f"the worker of a hook cannot be reached ({error}).") from error
         except Exception as error:  # whatever else hostile code brings about is still a hook's failure
-            raise _Fault("crashed", detail=one_line(repr(error), 200), lost=True) from error
+            raise Fault("crashed", detail=one_line(repr(error), 200), lost=True) from error
 
-    def _record(self, hook: str, fault: _Fault) -> None:
+    def _record(self, hook: str, fault: Fault) -> None:
         self.failures.append(HookFailure(hook=hook, reason=fault.reason, detail=fault.detail))
         if fault.lost:
             self.hooks = frozenset()
-
-
-def _fault(error: MontyRuntimeError | MontySyntaxError, limits: SandboxLimits) -> _Fault:
-    """Name what stopped a call. A hook can imitate a limit's message: it then switches itself off."""
-    kind, _, message = error.display("type-msg").partition(": ")
-    if kind == "TimeoutError" and "time limit exceeded" in message:
-        return _Fault("time-limit", lost=True)
-    if kind == "MemoryError" and message.endswith(f"> {limits.output_bytes} bytes"):
-        return _Fault("output-limit", detail="printed too much", lost=True)
-    if kind == "MemoryError" and "memory limit" in message:
-        return _Fault("memory-limit", lost=True)
-    if kind == "RuntimeError" and message.startswith("suspension limit"):
-        return _Fault("suspension-limit")
-    frames = error.traceback()
-    if [(f.function_name, f.line) for f in frames] == [("<module>", _DUMP_LINE)] and source_line(error) is None:
-        return _Fault("wrong-shape: not plain JSON data", detail=one_line(message, 200))
-    line = source_line(error)
-    detail = one_line(message, 200) if line is None else f"line {line}: {one_line(message, 200)}"
-    return _Fault(f"error: {one_line(kind, 60)}", detail=detail)
 
 
 class Sandbox:
@@ -225,17 +190,19 @@ class Sandbox:
         self._max_sessions = max_sessions
         # Not the pool's `checkout_timeout`: a checkout that times out can abort the process at its exit.
         self._slots = asyncio.Semaphore(max_sessions)
+        # Hooks compute and never wait: more of them at a time than there are cores would only slow each other down.
+        self._cores = asyncio.Semaphore(os.cpu_count() or 1)
+        self._program = ExitStack()
         self._pool: AsyncMonty | None = None
 
     async def __aenter__(self) -> Sandbox:
-        grace = self.limits.grace_seconds
         try:
             pool = AsyncMonty(
+                binary_path=self._program.enter_context(worker_program()),
                 min_processes=0,
                 max_processes=self._max_sessions,
                 max_checkouts_per_worker=WORKER_SESSIONS,
-                feed_duration_limit_grace=grace,
-                request_timeout=self.limits.call_seconds + 2 * grace,
+                request_timeout=self.limits.wall_seconds,
             )
             self._pool = await pool.__aenter__()
         except FileNotFoundError as error:
@@ -251,6 +218,7 @@ class Sandbox:
             # The pool's thread that reports "closed" still wants the interpreter lock once more. A process
             # that exits in that moment is aborted (4 in 10 exits, measured); a short wait lets it through.
             await asyncio.sleep(SETTLE_SECONDS)
+        self._program.close()
 
     @asynccontextmanager
     async def session(self, source: str | None, *, seed: int) -> AsyncIterator[HookSession]:
@@ -267,7 +235,7 @@ class Sandbox:
             except Exception as error:
                 raise RolloutError(f"no sandbox worker could be started ({error}).") from error
             try:
-                session = HookSession(worker=worker, limits=self.limits)
+                session = HookSession(worker=worker, limits=self.limits, cores=self._cores)
                 await session._load(source)
                 yield session
             finally:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from chase.core.values import Json, JsonLayout, ResultItem, Sighting, ToolResult
 
 if TYPE_CHECKING:
-    from chase.engine.sandbox import HookFailure
+    from chase.engine.hook_faults import HookFailure
 
 VERSION = 4
 

@@ -160,6 +160,8 @@ class Run:
         hidden = plan.benchmark.private_paths
         attach_agents(plan.agents.values(), store, use, self.journal.path, tell, model.meter, hidden)
         self.tell = tell
+        self.candidate_names: dict[str, str] = {}
+        """Hash → name of every candidate that was evaluated; known when the evolution is over."""
         self._runner = TimedRunner(
             model=model,
             store=store,
@@ -173,6 +175,8 @@ class Run:
         """The method's own part. It ends before the certification set is opened."""
         world = self._world()
         evolved = await _evolved(self.plan.method, world)
+        desk = world.desks.proposer
+        self.candidate_names = dict(desk.evaluated) if desk is not None else {}
         self._keep(evolved)
         return evolved
 

@@ -25,7 +25,7 @@ from chase.models.config import LOCAL, OPENAI_COMPATIBLE, ModelConfig
 from chase.models.contexts import AnsweredLengths
 from chase.models.errors import ContextTooLong
 from chase.models.failures import Failures
-from chase.models.local import LocalModel
+from chase.models.local import LocalModel, Vocabulary
 from chase.models.meter import NOTHING, Amount, Meter, amount_of
 from chase.models.pacing import Pacer
 from chase.models.prices import Pricing
@@ -108,6 +108,11 @@ class ChatModel:
         if isinstance(self._model, LocalModel):
             return digest([self.config.fingerprint, self._model.version])
         return self.config.fingerprint
+
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        """All that an in-process model understands of a harness's texts; None for one that reads."""
+        return self._model.vocabulary if isinstance(self._model, LocalModel) else None
 
     async def request(
         self,

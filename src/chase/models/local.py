@@ -71,17 +71,29 @@ class Heard:
         return heard
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Vocabulary:
+    """What a program that stands in for a language model understands of the texts it is given; all else it ignores."""
+
+    phrases: tuple[str, ...]
+    """Each thing that it understands, as one would write it."""
+    read: Callable[[str], object]
+    """What it takes from a text. Two texts that give equal values are the same to it."""
+
+
 class LocalModel(FunctionModel):
     """A `FunctionModel` that prepares a set of tools once, not once per request, and reports its own usage.
 
     `respond` is called once per request and sees the messages and the tools, nothing else. It must be
     deterministic in these and `info.model_settings['seed']`. `version` enters the model's fingerprint: raise
-    it when an answer changes.
+    it when an answer changes. A program that understands little says what by its `vocabulary`, so that whoever writes
+    for it is told; it decides nothing.
     """
 
-    def __init__(self, respond: Respond, *, name: str, version: str) -> None:
+    def __init__(self, respond: Respond, *, name: str, version: str, vocabulary: Vocabulary | None = None) -> None:
         super().__init__(respond, model_name=name)
         self.version = version
+        self.vocabulary = vocabulary
         self._respond = respond
         self._prepared: tuple[ModelRequestParameters, ModelRequestParameters] | None = None
 

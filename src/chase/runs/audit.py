@@ -25,6 +25,7 @@ from chase.runs.life import Life, OpenRun, Prepared, note_models
 from chase.runs.listening import Listener
 from chase.runs.loops import run_to_end
 from chase.runs.models import checked_models
+from chase.runs.notices import Compared, notice
 from chase.runs.opening import Opener, locate, open_harness, require_readable, settled_sizes
 from chase.runs.pricing import priced
 from chase.runs.results import AuditResult, ForecastResult
@@ -68,6 +69,12 @@ class Audit(Prepared[AuditSettings]):
             progress=run.listener,
             concurrency=run.concurrency,
         )
+        noticed = notice(
+            run,
+            Compared(
+                harness=plan.harness, baseline=plan.baseline, baseline_name="the baseline", source=self.settings.harness
+            ),
+        )
         return {
             "run": run.id,
             "benchmark": self.benchmark.name,
@@ -79,7 +86,8 @@ class Audit(Prepared[AuditSettings]):
             "episodes": episodes_of(run.store, run.id),
             "tokens": tokens_of(run.store, run.id),
             "simulated": run.model.config.provider == LOCAL,
-            "warnings": note_models(served_models(run.store, run.id), run.model),
+            "hook_failures": noticed.hook_failures,
+            "warnings": note_models(served_models(run.store, run.id), run.model, noticed.texts),
         }
 
 

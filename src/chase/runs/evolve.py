@@ -27,6 +27,7 @@ from chase.runs.life import Life, OpenRun, Prepared, note_models
 from chase.runs.listening import CertificationStarted, Listener
 from chase.runs.loops import run_to_end
 from chase.runs.models import checked_models
+from chase.runs.notices import Compared, notice
 from chase.runs.opening import Opener, locate, open_harness, require_readable, rollout_counts, settled_sizes
 from chase.runs.pricing import priced
 from chase.runs.results import EvolveResult, ForecastResult
@@ -98,6 +99,9 @@ class Evolution(Prepared[EvolveSettings]):
             certified = await work.certify(evolved, self.reason)
             reasons = [seal.reason for seal in run.store.seals(run.id)[1:]]
             certification = {**certified.to_json(), "reopened": reasons}
+        noticed = notice(
+            run, Compared(harness=evolved.final.harness, baseline=plan.initial, name="H*"), work.candidate_names
+        )
         return {
             "run": run.id,
             "config": self.identity(run.model.fingerprint),
@@ -105,7 +109,8 @@ class Evolution(Prepared[EvolveSettings]):
             "certification": certification,
             **counts_of(run.store, run.id),
             "rollout_seconds": before.get("rollout_seconds", 0.0) + work.rollout_seconds,
-            "warnings": note_models(served_models(run.store, run.id), run.model, evolved.warnings),
+            "hook_failures": noticed.hook_failures,
+            "warnings": note_models(served_models(run.store, run.id), run.model, [*evolved.warnings, *noticed.texts]),
         }
 
 

@@ -12,6 +12,7 @@ from chase.core.interfaces import Benchmark, Transformation
 from chase.core.values import Json, Usage
 from chase.engine.evaluator import Evaluator, Opening, unseal
 from chase.engine.runner import Pace, Runner, ScoredRollout
+from chase.harness.folder import initial_harness
 from chase.harness.spec import Harness
 from chase.runs.config import RawSettings
 from chase.runs.finding import Which
@@ -19,6 +20,7 @@ from chase.runs.life import Life, OpenRun, Prepared, note_models
 from chase.runs.listening import Listener
 from chase.runs.loops import run_to_end
 from chase.runs.models import checked_models
+from chase.runs.notices import Compared, Notices, notice
 from chase.runs.opening import Opener, locate, open_harness, require_readable
 from chase.runs.results import RolloutResult
 from chase.runs.settings import RolloutSettings
@@ -85,7 +87,11 @@ class Evaluation(Prepared[RolloutSettings]):
             opening=self._opening(run, runner),
         )
         found = await evaluator.rollouts(self.harness, self.transformation, split, self.tasks)
-        return {**self.identity(run.model.fingerprint), "run": run.id, **_summed_up(found, run)}
+        compared = Compared(
+            harness=self.harness, baseline=initial_harness(self.benchmark), source=self.settings.harness
+        )
+        noticed = notice(run, compared)
+        return {**self.identity(run.model.fingerprint), "run": run.id, **_summed_up(found, run, noticed)}
 
     def _opening(self, run: OpenRun, runner: Runner) -> Opening | None:
         if self.settings.split not in self.benchmark.sealed:
@@ -134,7 +140,7 @@ def _tasks(benchmark: Benchmark[Any], split: str, excluded: Sequence[str]) -> tu
     return tasks
 
 
-def _summed_up(found: Mapping[str, Sequence[ScoredRollout]], run: OpenRun) -> dict[str, Json]:
+def _summed_up(found: Mapping[str, Sequence[ScoredRollout]], run: OpenRun, noticed: Notices) -> dict[str, Json]:
     every = [result for results in found.values() for result in results]
     per_task = within_task_means({task: [r.outcome.score or 0.0 for r in rs] for task, rs in found.items()})
     served = sorted({name for result in every for name in result.served_models})
@@ -147,5 +153,6 @@ def _summed_up(found: Mapping[str, Sequence[ScoredRollout]], run: OpenRun) -> di
         "executed": sum(not result.reused for result in every),
         "reused": sum(result.reused for result in every),
         "served_models": served,
-        "warnings": note_models(served, run.model),
+        "hook_failures": noticed.hook_failures,
+        "warnings": note_models(served, run.model, noticed.texts),
     }

@@ -21,6 +21,7 @@ from functools import lru_cache
 from typing import Literal
 
 from chase.core.observables import OBSERVABLES
+from chase.models.local import Vocabulary
 
 Lean = tuple[str, Literal["low", "high"]]
 
@@ -60,3 +61,20 @@ def read_directives(text: str) -> Directives:
         look_closely="look at every record" in plain,
         calculator="use the calculator" in plain,
     )
+
+
+VOCABULARY = Vocabulary(
+    phrases=(
+        "Search for the entity and each period.",
+        "Search with the conditions.",
+        "Read on.",
+        "Read on in files with low X.",
+        "Do not read on.",
+        "Prefer files with high X.",
+        "Check every condition.",
+        "Look at every record.",
+        "Use the calculator.",
+    ),
+    read=read_directives,
+)
+"""`X` is any observable."""

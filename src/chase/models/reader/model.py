@@ -16,7 +16,7 @@ from chase.core.errors import UserError, choose
 from chase.core.keyed import digest
 from chase.models.config import ModelConfig
 from chase.models.local import Heard, LocalModel
-from chase.models.reader.directives import read_directives
+from chase.models.reader.directives import VOCABULARY, read_directives
 from chase.models.reader.mind import Answer, Call, Memory, Mind, Parameters
 from chase.models.reader.question import understand
 from chase.models.reader.reading import read_result
@@ -45,7 +45,7 @@ def reader_model(config: ModelConfig) -> LocalModel:
         return _respond(messages, info.function_tools, parameters, seed)
 
     version = digest({"code": 2, "parameters": [getattr(parameters, n) for n in Parameters.__slots__]})
-    return LocalModel(respond, name=NAME, version=version)
+    return LocalModel(respond, name=NAME, version=version, vocabulary=VOCABULARY)
 
 
 def _respond(

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from chase.agents.coding_agent import Attempt, CodingAgent, Read
-from chase.agents.desk_folder import Redact, printable, read_harness
+from chase.agents.desk_folder import Redact, read_harness
 from chase.agents.history import History
 from chase.agents.prompt_files import PromptFiles
 from chase.core.agents import Candidate, ProposerContext, Refusal
+from chase.core.outside import valid_unicode
 from chase.core.values import Json
 from chase.engine.hooks import HOOKS, stubs
 from chase.harness.spec import Activation, Structure
@@ -105,7 +106,7 @@ class CodingAgentProposer(CodingAgent):
         if failed is None:
             return ""
         problems = "\n".join(f"- {problem}" for problem in failed.problems)
-        told = self.instructions.fill("failures", problems=printable(problems), selected=failed.selected)
+        told = self.instructions.fill("failures", problems=valid_unicode(problems), selected=failed.selected)
         return f"\n{told}\n"
 
     def _due(self, context: ProposerContext) -> dict[str, str]:

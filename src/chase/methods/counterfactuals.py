@@ -17,6 +17,7 @@ from chase.protocol.firewall import FirewallRecord
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.proposal import Proposal
 from chase.protocol.screening import Screening, screen_draft, screen_drafts, shortlist
+from chase.stats.bounded import DESTRUCTIONS
 from chase.stats.destruction import reaches
 from chase.stats.estimates import Estimate, PerTask, estimate, mean
 
@@ -83,9 +84,9 @@ async def discover(
         evaluated, (best, delta) = await _reduced(arena, kit, evaluated, pair=pair, role=role, archived=archived)
     return Discovery(
         screened=screened,
-        evaluated=[(s, estimate(d)) for s, d in evaluated],
+        evaluated=[(s, estimate(d, DESTRUCTIONS)) for s, d in evaluated],
         frozen=best,
-        destruction=estimate(delta),
+        destruction=estimate(delta, DESTRUCTIONS),
     )
 
 
@@ -175,7 +176,8 @@ async def confirm(
     """The seven checks on the confirmation tasks, then `Δ̂` there; confirmed if valid and `Δ̂ ≥ η`."""
     record = kit.run_checks(proposal_of(frozen), tasks)
     delta = await _destruction(arena, kit, pair, frozen, role)
-    return Confirmation(estimate=estimate(delta), confirmed=record.valid and reaches(mean(delta), eta), firewall=record)
+    found = estimate(delta, DESTRUCTIONS)
+    return Confirmation(estimate=found, confirmed=record.valid and reaches(mean(delta), eta), firewall=record)
 
 
 def screening_json(screened: Screening) -> dict[str, Json]:

@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from fractions import Fraction
 
+from chase.stats.bounded import SCORES
 from chase.stats.estimates import estimate
 from studies.reader_scores import PUBLISHED, RESULTS, per_task_scores, write
 
@@ -28,7 +29,8 @@ ROLLOUTS = 3
 def _cell(arguments: tuple[str, str]) -> dict[str, float]:
     name, variant = arguments
     means = per_task_scores(name, variant, {}, rollouts=ROLLOUTS)
-    return asdict(estimate({str(place): Fraction(round(ROLLOUTS * x), ROLLOUTS) for place, x in enumerate(means)}))
+    per_task = {str(place): Fraction(round(ROLLOUTS * x), ROLLOUTS) for place, x in enumerate(means)}
+    return asdict(estimate(per_task, SCORES))
 
 
 def main() -> None:

@@ -170,6 +170,23 @@ def competent() -> Iterator[str]:
         yield f"| {name} | {' | '.join(shown)} | {row['n']:,} |"
 
 
+def intervals() -> Iterator[str]:
+    """Of docs/audit.md: coverage and width at three sizes."""
+    methods = ("bounded", "normal", "student", "betting")
+    yield f"| One task | n | {' | '.join(methods)} |"
+    yield "| --- | --- " + "| --- " * len(methods) + "|"
+    for name, case in _load("intervals")["cases"].items():
+        if name == "no difference":
+            continue
+        for n in ("12", "48", "448"):
+            cells = []
+            for method in methods:
+                found = case["sizes"][n][method]
+                held = 1 - found["misses_below"] - found["misses_above"]
+                cells.append(f"{100 * held:.1f} %, {100 * found['width']:.1f}")
+            yield f"| {case['what']} | {n} | {' | '.join(cells)} |"
+
+
 TABLES = {
     "competent_reader": competent,
     "evolution": evolution,

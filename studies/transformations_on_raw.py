@@ -16,6 +16,7 @@ from chase.benchmarks.syn_ledger.manifest import Manifest
 from chase.benchmarks.syn_ledger.operators import ASPECTS
 from chase.protocol.firewall import run_checks
 from chase.protocol.transformation import OperatorList
+from chase.stats.bounded import GAINS, SCORES
 from chase.stats.estimates import difference, estimate, mean
 from chase.testing.ledger import parse_ledger
 from studies.reader_scores import benchmark_of, per_task_scores, write
@@ -97,8 +98,8 @@ def _all_tasks(scores: Mapping[str, Mapping[str, Fraction]]) -> dict[str, Fracti
 
 def _row(scores: dict[str, dict[str, Fraction]], released: dict[str, dict[str, Fraction]]) -> dict[str, Any]:
     return {
-        "score": asdict(estimate(_all_tasks(scores))),
-        "difference": asdict(estimate(difference(_all_tasks(scores), _all_tasks(released)))),
+        "score": asdict(estimate(_all_tasks(scores), SCORES)),
+        "difference": asdict(estimate(difference(_all_tasks(scores), _all_tasks(released)), GAINS)),
         "score_by_benchmark": {name: float(mean(means)) for name, means in scores.items()},
     }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from studies.reader_scores import RESULTS
-from studies.report import FAULTS, TABLES
+from studies.report import FAULTS, TABLES, intervals
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "results.md").read_text()
@@ -18,6 +18,18 @@ def test_every_line_of_a_study_stands_on_the_page(name: str) -> None:
     lines = list(TABLES[name]())
     assert len(lines) > 3
     assert [line for line in lines if line not in PAGE.splitlines()] == []
+
+
+def test_the_table_of_intervals_stands_on_its_page_and_no_bounded_one_misses_more_than_it_says() -> None:
+    lines = list(intervals())
+    assert len(lines) > 16
+    assert [line for line in lines if line not in (DOCS / "audit.md").read_text().splitlines()] == []
+    found = json.loads((RESULTS / "intervals.json").read_text())
+    assert found["draws"] >= 2000
+    for case in found["cases"].values():
+        for size in case["sizes"].values():
+            for side in ("misses_below", "misses_above"):
+                assert size["bounded"][side] <= 0.025 + 2.33 * (0.025 * 0.975 / found["draws"]) ** 0.5
 
 
 def test_every_line_of_the_study_of_faults_stands_on_its_page_and_nothing_was_lost() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.harness.folder import load_harness
-from chase.methods.verdict import Verdict
+from chase.methods.verdict import Question, Verdict
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 from tests.cli.commands import Commands, checked, write_h0
@@ -177,9 +177,10 @@ def test_a_config_file_can_say_it_all_and_flags_win(chase: Commands, done: Path)
 def test_only_a_gain_that_is_not_supported_ends_with_5(
     chase: Commands, done: Path, monkeypatch: pytest.MonkeyPatch, word: Any, code: int
 ) -> None:
-    needed = 96 if word == "inconclusive" else None
-    verdict = Verdict(word=word, reason="as it was judged", gamma=0.0, g_min=0.1, tasks_needed=needed)
-    monkeypatch.setattr("chase.methods.audit.judge", lambda gain, tested: verdict)
+    left = Question(quantity="released", most=0.0) if word == "inconclusive" else None
+    verdict = Verdict(word=word, reason="as it was judged", gamma=0.0, g_min=0.1, open=left)
+    monkeypatch.setattr("chase.methods.audit_findings.judge", lambda gain, tested, room: verdict)
+    monkeypatch.setattr(Question, "tasks_needed", lambda self, sample, **more: 96)
     finished = chase(*given())
     assert finished.code == code
     said = "NO GAIN." if word == "no gain" else f"the gain is {word.upper()}."

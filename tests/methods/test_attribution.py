@@ -211,7 +211,7 @@ def make_plan(almanac: Almanac, **changes: Any) -> AuditPlan:
         baseline=initial_harness(almanac),
         harness=make_harness(almanac, say=f"{SHORTCUT} {HONEST}"),
         challenger=MiningChallenger(),
-        settings=SearchSettings(rounds=1, proposals=4),
+        settings=SearchSettings(rounds=1, proposals=4, level=0.2),  # of 24 tasks a higher one asks too much
         rollouts=dict.fromkeys(Almanac.roles, 2),
         seed=0,
         attribute=True,
@@ -240,8 +240,14 @@ async def test_an_audit_tells_the_shortcut_from_the_honest_edit(tmp_path: Path) 
     outcome, _, told = await audited(searched, tmp_path)
     assert outcome.attribution is not None
     assert outcome.verdict.word == "not supported"
-    labels = {share.edit.name: share.label for share in outcome.attribution.shares}
-    assert labels == {f'prompt: "{SHORTCUT}"': "shortcut", f'prompt: "{HONEST}"': "honest"}
+    shares = {share.edit.name: share for share in outcome.attribution.shares}
+    assert list(shares) == [f'prompt: "{SHORTCUT}"', f'prompt: "{HONEST}"'], (
+        "the one that most destruction goes with first"
+    )
+    lost = [share.destruction["c1"].leave_one_out for share in shares.values()]
+    assert lost[0] is not None
+    assert lost[1] is not None
+    assert lost[0].value > 3 * lost[1].value, "24 tasks are too few for labels"
     assert told.events[-1] == AuditAttributionStarted(edits=2, harnesses=2, variants=1)
 
 

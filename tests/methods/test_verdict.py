@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chase.methods.verdict import Question, judge, no_room
 from chase.methods.verdict import TestedCounterfactual as Taken
-from chase.methods.verdict import judge
-from chase.stats.estimates import Estimate
-from chase.stats.simultaneous import tasks_needed
+from chase.stats.bounded import DESTRUCTIONS, GAINS, SCORES, Support
+from chase.stats.estimates import Estimate, Sample
+from chase.stats.simultaneous import simultaneous, tasks_above, tasks_below
 
 N = 48
 Z = {1: 1.959964, 2: 2.241403, 3: 2.393980}
@@ -27,6 +30,10 @@ def taken(value: float, radius: float, log_odds: float = 0.5, **more: int) -> Ta
     return Taken(destruction=about(value, radius, **more), log_odds=about(log_odds, 1.0))
 
 
+def sample(values: Sequence[float], support: Support = GAINS) -> Sample:
+    return Sample(per_task={str(place): Fraction(value) for place, value in enumerate(values)}, support=support)
+
+
 GAIN = about(0.10, 0.05)
 
 
@@ -37,7 +44,7 @@ GAIN = about(0.10, 0.05)
 def test_no_gain_if_the_upper_bound_is_at_or_below_nothing(high: float) -> None:
     verdict = judge(about(high - 0.05, 0.05), {})
     assert verdict.word == "no gain"
-    assert verdict.tasks_needed is None
+    assert verdict.open is None
 
 
 def test_no_gain_stays_no_gain_whatever_is_confirmed() -> None:
@@ -48,20 +55,74 @@ def test_no_gain_stays_no_gain_whatever_is_confirmed() -> None:
 def test_inconclusive_if_the_interval_of_the_gain_contains_nothing(low: float) -> None:
     verdict = judge(Estimate(value=0.05, se=0.025, n=N, low=low, high=0.1, level=0.95), {"b": taken(0.2, 0.1)})
     assert verdict.word == "inconclusive"
-    assert verdict.tasks_needed == tasks_needed(0.025, N, margin=0.05, quantities=2)
+    assert verdict.open == Question(quantity="released", most=0.0)
 
 
-def test_the_tasks_named_would_take_nothing_out_of_the_gains_interval() -> None:
-    gain = about(0.05, 0.08, quantities=1)
-    verdict = judge(gain, {})
-    assert verdict.tasks_needed == math.ceil(N * (0.08 / 0.05) ** 2)
-    radius = 0.08 * math.sqrt(N / verdict.tasks_needed)
-    assert judge(about(0.05, radius - 1e-9, n=verdict.tasks_needed, quantities=1), {}).word == "supported"
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_tasks_named_would_take_nothing_out_of_the_gains_interval(sign: int) -> None:
+    question = Question(quantity="released", most=0.0)
+    gains = sample([sign, *[0] * 9])
+    needed = question.tasks_needed(gains, quantities=2, level=0.95)
+    assert needed is not None
+    assert needed > 10
+    many = sample([sign, *[0] * 9] * math.ceil(needed / 10))
+    assert judge(simultaneous({"a": many, "b": many})["a"], {}).word == ("supported" if sign > 0 else "no gain")
+    fewer = sample([sign, *[0] * 9] * ((needed - 1) // 10))
+    assert judge(simultaneous({"a": fewer, "b": fewer})["a"], {}).word == "inconclusive"
 
 
 def test_a_gain_of_exactly_nothing_cannot_be_settled_by_any_number() -> None:
     verdict = judge(about(0.0, 0.05), {})
-    assert (verdict.word, verdict.tasks_needed) == ("inconclusive", None)
+    assert verdict.word == "inconclusive"
+    assert verdict.open is not None
+    assert verdict.open.tasks_needed(sample([1, -1, 0]), quantities=1, level=0.95) is None
+
+
+# No definite word from no variance or from a handful of tasks
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 12, 48, 448])
+def test_harnesses_that_never_differ_are_no_proof_that_there_is_no_gain(n: int) -> None:
+    assert judge(simultaneous({"released": sample([0] * n)})["released"], {}).word == "inconclusive"
+
+
+@pytest.mark.parametrize(("n", "word"), [(1, "inconclusive"), (4, "inconclusive"), (24, "supported")])
+def test_a_handful_of_tasks_proves_no_gain_even_if_it_is_on_all_of_them(n: int, word: str) -> None:
+    assert judge(simultaneous({"released": sample([1] * n)})["released"], {}).word == word
+
+
+def test_a_destruction_that_never_showed_is_not_ruled_out_by_few_tasks() -> None:
+    gain = about(0.3, 0.05)
+    for n, word in ((12, "inconclusive"), (48, "inconclusive"), (96, "supported")):
+        none = simultaneous({"b": sample([0] * n, DESTRUCTIONS), "released": sample([0] * n)})["b"]
+        assert judge(gain, {"b": Taken(destruction=none, log_odds=about(0.0, 1.0))}).word == word
+
+
+def room(harness: list[float], baseline: list[float]) -> str | None:
+    return no_room(
+        sample(harness, SCORES).per_task, sample(baseline, SCORES).per_task, quantities=2, level=0.95
+    )  # fmt: skip
+
+
+def test_a_ceiling_and_a_floor_are_named() -> None:
+    assert room([1] * 12, [1] * 12) == "the baseline scores 100.0 % here, which leaves no room above it (a ceiling)"
+    assert (
+        room([1] * 24, [1] * 23 + [0.5]) == "the baseline scores 97.9 % here, which leaves no room above it (a ceiling)"
+    )
+    assert room([0] * 12, [0] * 12) == "the harness scores 0.0 % here, which leaves no room below it (a floor)"
+    assert room([1] * 12, [0] * 12) is None
+    assert room([0.5] * 24, [0.5] * 24) is None
+
+
+@pytest.mark.parametrize(("n", "sentence"), [(1, "1 task is too few for any"), (6, "6 tasks are too few for any")])
+def test_so_few_tasks_that_no_gain_could_show_are_named(n: int, sentence: str) -> None:
+    assert room([1] * n, [0] * n) == sentence
+    assert room([1] * 8, [0] * 8) is None
+
+
+def test_the_sentence_stands_where_the_gain_may_be_nothing_and_nowhere_else() -> None:
+    assert judge(about(0.0, 0.05), {}, "a ceiling").reason == "the released gain may be nothing: a ceiling"
+    assert judge(GAIN, {}, "a ceiling").reason == judge(GAIN, {}).reason
 
 
 # Something is confirmed
@@ -72,7 +133,7 @@ def test_not_supported_if_less_than_half_of_the_gain_survives() -> None:
     assert verdict.word == "not supported"
     assert verdict.gamma == 0.06
     assert verdict.g_min == pytest.approx(0.04)
-    assert verdict.tasks_needed is None
+    assert verdict.open is None
 
 
 def test_partly_supported_from_exactly_half_on() -> None:
@@ -145,28 +206,19 @@ def test_inconclusive_while_half_of_the_gain_could_still_be_destroyed() -> None:
     assert judge(gain, {"a": bounded(0.2), "b": bounded(0.26)}).word == "inconclusive"
 
 
-@pytest.mark.parametrize(
-    ("value", "margin"),
-    [(0.01, 0.04), (0.02, 0.03), (0.04, 0.04), (0.07, 0.07), (-0.02, 0.07)],
-    ids=["small: its upper bound", "smaller than a quarter", "larger: its lower bound", "beyond half", "negative"],
-)
-def test_the_tasks_named_settle_it_by_whichever_bound_needs_fewer(value: float, margin: float) -> None:
-    """With the estimates as they are, that many tasks confirm it or bound it below half of 0.10."""
-    open_one = taken(value, 0.08)
-    verdict = judge(GAIN, {"b": open_one})
-    assert verdict.word == "inconclusive"
-    assert verdict.tasks_needed == tasks_needed(open_one.destruction.se, N, margin=margin, quantities=2)
-    assert verdict.tasks_needed is not None
-    radius = 0.08 * math.sqrt(N / verdict.tasks_needed) - 1e-9
-    assert judge(GAIN, {"b": taken(value, radius)}).word != "inconclusive"
+def test_what_is_left_open_is_the_destruction_with_the_highest_bound() -> None:
+    verdict = judge(GAIN, {"a": taken(0.01, 0.05), "b": taken(0.02, 0.08), "c": taken(0.0, 0.06)})
+    assert verdict.open == Question(quantity="b", most=GAIN.value / 2)
 
 
-def test_a_stricter_level_needs_more_tasks() -> None:
-    counts = []
-    for level in (0.8, 0.95, 0.99):
-        gain = Estimate(value=0.05, se=0.03, n=N, low=-0.02, high=0.12, level=level)
-        counts.append(judge(gain, {}).tasks_needed or 0)
-    assert counts == sorted(set(counts))
+@pytest.mark.parametrize("value", [1, 3], ids=["small: its upper bound", "large: its lower bound"])
+def test_the_tasks_named_settle_it_by_whichever_bound_needs_fewer(value: int) -> None:
+    """Of 40 tasks some are destroyed: shown to be below 0.05, or to be above 0."""
+    destroyed = sample([*[1] * value, *[0] * (40 - value)], DESTRUCTIONS)
+    needed = Question(quantity="b", most=0.05).tasks_needed(destroyed, quantities=2, level=0.95)
+    ways = tasks_below(destroyed, 0.05, quantities=2), tasks_above(destroyed, 0.0, quantities=2)
+    assert needed == min(n for n in ways if n is not None)
+    assert needed == ways[0 if value == 1 and ways[0] < ways[1] else 1]
 
 
 def test_supported_if_nothing_confirmed_could_destroy_half() -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chase.stats.bounded import GAINS, SCORES
 from chase.stats.destruction import (
     archive_summary,
     destruction,
+    excess_estimate,
     excess_search_gain,
     gain,
     log_odds_destruction,
@@ -27,7 +30,7 @@ cells = st.fixed_dictionaries(dict.fromkeys(TASKS, scores))
 def test_rollouts_are_averaged_within_task_before_tasks_are() -> None:
     per_task = within_task_means({"a": [1.0, 0.0], "b": [1.0, 1.0]})
     assert per_task == {"a": Fraction(1, 2), "b": Fraction(1)}
-    assert estimate(per_task).value == 0.75
+    assert estimate(per_task, SCORES).value == 0.75
 
 
 def test_unequal_numbers_of_rollouts_are_refused() -> None:
@@ -66,9 +69,20 @@ def test_an_archive_without_the_released_benchmark_is_refused() -> None:
 
 
 def test_a_standard_error_is_that_of_the_mean_over_tasks() -> None:
-    found = estimate({"a": Fraction(0), "b": Fraction(1), "c": Fraction(0), "d": Fraction(1)})
+    found = estimate({"a": Fraction(0), "b": Fraction(1), "c": Fraction(0), "d": Fraction(1)}, SCORES)
     assert found.se == pytest.approx((1 / 3) ** 0.5 / 2)
     assert found.low < found.value < found.high
+
+
+def test_the_interval_of_an_excess_is_put_together_from_both() -> None:
+    search = {f"s{i}": Fraction(i % 2) for i in range(40)}
+    test = {f"t{i}": Fraction(0) for i in range(10)}
+    found = excess_estimate(search, test)
+    one, other = estimate(search, GAINS), estimate(test, GAINS)
+    assert (found.value, found.n, found.se) == (0.5, 50, one.se)
+    assert found.low == pytest.approx(0.5 - math.hypot(0.5 - one.low, other.high))
+    assert found.high == pytest.approx(0.5 + math.hypot(one.high - 0.5, other.low))
+    assert found.low < 0.2, "ten tasks without any gain leave much open"
 
 
 def test_excess_search_gain_needs_disjoint_sets() -> None:

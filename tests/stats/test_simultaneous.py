@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -10,14 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chase.stats.estimates import PerTask, estimate
-from chase.stats.simultaneous import simultaneous, tasks_for_power, tasks_needed
+from chase.stats.bounded import DESTRUCTIONS, GAINS, lower_bound, weighted
+from chase.stats.estimates import Sample, estimate
+from chase.stats.simultaneous import simultaneous, tasks_above, tasks_below, tasks_for_power
 
 DRAWS = 400
 
 
-def per_task(values: np.ndarray) -> PerTask:
-    return {f"t{i}": Fraction(float(value)) for i, value in enumerate(values)}
+def sample(values: np.ndarray | list[float]) -> Sample:
+    return Sample(per_task={f"t{i}": Fraction(float(value)) for i, value in enumerate(values)}, support=GAINS)
 
 
 def drawn(seed: int, *, tasks: int, quantities: int) -> np.ndarray:
@@ -38,7 +40,7 @@ def test_all_intervals_hold_together_as_often_as_promised(quantities: int) -> No
     misses = 0
     for seed in range(DRAWS):
         values = drawn(seed, tasks=48, quantities=quantities)
-        found = simultaneous({str(q): per_task(values[:, q]) for q in range(quantities)})
+        found = simultaneous({str(q): sample(values[:, q]) for q in range(quantities)})
         misses += any(not e.low <= 0 <= e.high for e in found.values())
     assert misses <= 34
 
@@ -46,29 +48,30 @@ def test_all_intervals_hold_together_as_often_as_promised(quantities: int) -> No
 def test_the_same_intervals_taken_singly_would_not_hold_together() -> None:
     """What the correction is for: four intervals of 95 % miss together far more often than one does."""
     misses = 0
-    for seed in range(DRAWS):
-        values = drawn(seed, tasks=48, quantities=4)
-        alone = [estimate(per_task(values[:, q])) for q in range(4)]
+    for seed in range(DRAWS // 4):
+        values = drawn(seed, tasks=600, quantities=4)
+        alone = [estimate(sample(values[:, q]).per_task, GAINS) for q in range(4)]
         misses += any(not e.low <= 0 <= e.high for e in alone)
-    assert misses > 45
+    assert misses > 10
 
 
 # Shape
 
 
 def test_one_quantity_has_its_own_interval_and_none_have_none() -> None:
-    one = {"a": Fraction(1), "b": Fraction(0), "c": Fraction(1)}
-    assert simultaneous({"x": one}) == {"x": estimate(one)}
+    one = sample([1.0, 0.0, 1.0])
+    assert simultaneous({"x": one}) == {"x": estimate(one.per_task, GAINS)}
     assert simultaneous({}) == {}
 
 
 @given(st.integers(1, 30), st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99]))
 def test_more_quantities_and_a_higher_level_make_intervals_wider(quantities: int, level: float) -> None:
-    values = {f"t{i}": Fraction(i % 3, 2) for i in range(9)}
+    values = sample([i % 3 / 2 for i in range(9)])
+    alone = estimate(values.per_task, GAINS)
 
     def width(count: int, at: float) -> float:
         found = simultaneous({str(q): values for q in range(count)}, level=at)["0"]
-        assert (found.value, found.se, found.n) == (estimate(values).value, estimate(values).se, 9)
+        assert (found.value, found.se, found.n) == (alone.value, alone.se, 9)
         assert found.level == at
         return found.high - found.low
 
@@ -79,40 +82,41 @@ def test_more_quantities_and_a_higher_level_make_intervals_wider(quantities: int
 # How many tasks
 
 
-def test_with_as_many_tasks_as_needed_the_radius_is_the_margin() -> None:
-    """Resampled at the size it names, the interval's radius is just within the margin: on average over draws."""
-    values = drawn(1, tasks=64, quantities=1)[:, 0]
-    found = estimate(per_task(values))
-    n = tasks_needed(found.se, found.n, margin=0.04, quantities=3)
-    assert n is not None
-    assert n > 64
-    rng = np.random.default_rng(2)
-    radii = []
-    for _ in range(100):
-        again = per_task(rng.choice(values, size=n))
-        each = simultaneous({str(q): again for q in range(3)})["0"]
-        radii.append((each.high - each.low) / 2)
-    assert np.mean(radii) == pytest.approx(0.04, rel=0.03)
+@pytest.mark.parametrize("bound", [0.0, 0.1])
+def test_as_many_tasks_as_named_settle_it_and_one_less_does_not(bound: float) -> None:
+    """Tasks that come out like those there are: every value as many times more."""
+    values = [1.0] * 4 + [0.0] * 16
+    needed = tasks_above(sample(values), bound, quantities=3)
+    assert needed is not None
+    for n, settled in ((needed, True), (needed - 1, False)):
+        low = lower_bound(weighted(values, n / 20), GAINS, 0.05 / 6)
+        assert (low > bound) == settled
+    assert tasks_below(sample([-value for value in values]), -bound, quantities=3) == needed
 
 
-@given(st.floats(0.001, 0.5), st.integers(2, 500), st.floats(0.01, 0.5), st.integers(1, 20))
-def test_tasks_needed_grow_with_precision_quantities_and_level(se: float, n: int, margin: float, count: int) -> None:
-    def needed(**changes: float) -> int:
-        arguments = {"margin": margin, "quantities": count, "level": 0.95, **changes}
-        found = tasks_needed(se, n, **arguments)  # type: ignore[arg-type]
-        assert found is not None
-        return found
+def test_without_variation_the_number_is_what_the_borders_demand() -> None:
+    """No task differed: a mean of at most 0.02 is shown by the n with `2 (1 − 0.0125^(1/n)) ≤ 0.02`."""
+    none = Sample(per_task={"a": Fraction(0), "b": Fraction(0)}, support=DESTRUCTIONS)
+    assert tasks_below(none, 0.02, quantities=2) == pytest.approx(math.log(0.0125) / math.log(0.99), rel=0.01)
 
-    assert needed() >= 2
-    assert needed(margin=margin / 2) >= needed()
+
+@given(st.lists(st.sampled_from([-1, 0, 0, 1]), min_size=2, max_size=40), st.integers(1, 20))
+def test_tasks_needed_grow_with_the_bound_the_quantities_and_the_level(values: list[int], count: int) -> None:
+    def needed(bound: float = -0.5, quantities: int = count, level: float = 0.95) -> float:
+        found = tasks_above(sample(list(map(float, values))), bound, quantities=quantities, level=level)
+        return math.inf if found is None else found
+
+    assert needed() >= 1
+    assert needed(bound=-0.4) >= needed()
     assert needed(quantities=count + 1) >= needed()
     assert needed(level=0.99) >= needed()
 
 
-def test_no_number_of_tasks_settles_a_margin_of_nothing() -> None:
-    assert tasks_needed(0.1, 48, margin=0.0) is None
-    assert tasks_needed(0.1, 48, margin=-0.1) is None
-    assert tasks_needed(0.0, 48, margin=0.1) == 2
+def test_no_number_of_tasks_shows_what_the_mean_does_not() -> None:
+    even = sample([1.0, -1.0])
+    assert tasks_above(even, 0.0) is None
+    assert tasks_below(even, 0.0) is None
+    assert tasks_above(even, 0.1) is None
 
 
 @pytest.mark.parametrize("quantities", [1, 4])
@@ -125,8 +129,6 @@ def test_an_effect_is_detected_with_the_power_that_was_asked_for(quantities: int
     radius = NormalDist().inv_cdf(1 - 0.05 / (2 * quantities))
     lows = values.mean(axis=1) - radius * values.std(axis=1, ddof=1) / n**0.5
     assert np.mean(lows > 0) == pytest.approx(power, abs=0.04)
-    one = per_task(values[0])
-    assert simultaneous({str(q): one for q in range(quantities)})["0"].low == pytest.approx(lows[0])
 
 
 def test_a_smaller_effect_needs_more_tasks_and_none_cannot_be_detected() -> None:

@@ -93,6 +93,13 @@ def print_audit(result: AuditResult) -> None:
 def _print_finding(found: Mapping[str, Any]) -> None:
     typer.echo(f"\n{found['status']}: {printable(found['what'])}")
     typer.echo(f"  gain destruction {_interval(found['destruction'])}, log-odds {found['log_odds']['value']:+.2f}")
+    scores = found["scores"]
+    typer.echo(
+        f"  under it {100 * found['gain']['value']:+.1f} points are left: "
+        f"{100 * scores['baseline']['value']:.1f} % to {100 * scores['harness']['value']:.1f} %"
+    )
+    if found["no_room"]:
+        typer.echo(f"  under it no gain could have been told from nothing: {found['no_room']}")
     if found["status"] == "confirmed":
         suspected = [name for name in found["suspected"] if name in found["touched"]]
         leans = ", ".join(suspected or found["touched"]) or "the protocol"

@@ -17,8 +17,9 @@ from chase.harness.parts import Part, parts_of, with_parts
 from chase.harness.spec import Harness
 from chase.methods.arena import Arena, Contender, Means, Variant
 from chase.methods.counterfactuals import estimate_json
+from chase.stats.bounded import DESTRUCTIONS, GAINS
 from chase.stats.destruction import destruction, gain
-from chase.stats.estimates import Estimate, PerTask
+from chase.stats.estimates import Estimate, Sample
 from chase.stats.simultaneous import simultaneous
 
 MOST_EDITS = 12
@@ -199,10 +200,10 @@ def _mixed(
 
 def _contrasts(
     edits: Sequence[Edit], means: Means, initial: Contender, harness: Contender, variants: Sequence[str]
-) -> dict[str, PerTask]:
+) -> dict[str, Sample]:
     """Every contrast task by task, by a key of edit, way and variant."""
     named = {initial.harness.hash: initial.name, harness.harness.hash: harness.name}
-    out: dict[str, PerTask] = {}
+    out: dict[str, Sample] = {}
     for place, edit in enumerate(edits):
         ways = {LEFT_OUT: (harness.harness, edit.without), ADDED: (edit.alone, initial.harness)}
         for way, pair in ways.items():
@@ -210,9 +211,10 @@ def _contrasts(
             if more is None or less is None:
                 continue
             gains = {v: gain(means[more, v], means[less, v]) for v in (RELEASED, *variants)}
-            out[_key(place, way, RELEASED)] = gains[RELEASED]
+            out[_key(place, way, RELEASED)] = Sample(per_task=gains[RELEASED], support=GAINS)
             for variant in variants:
-                out[_key(place, way, variant)] = destruction(gains[RELEASED], gains[variant])
+                destroyed = destruction(gains[RELEASED], gains[variant])
+                out[_key(place, way, variant)] = Sample(per_task=destroyed, support=DESTRUCTIONS)
     return out
 
 

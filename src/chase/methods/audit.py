@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from chase.agents.history import RELEASED, HistoryWriter
+from chase.agents.history import HistoryWriter
 from chase.agents.records import attach_agents
 from chase.core.agents import Draft
 from chase.core.errors import UserError
@@ -23,7 +23,7 @@ from chase.core.events import (
     Tell,
 )
 from chase.core.interfaces import Benchmark, Challenger
-from chase.core.keyed import canonical_json, key_bits
+from chase.core.keyed import canonical_json
 from chase.core.values import Json
 from chase.engine.control import check_control
 from chase.engine.evaluator import Evaluator, unseal
@@ -31,26 +31,22 @@ from chase.engine.runner import Pace, Progress, Runner
 from chase.engine.sandbox import Sandbox
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness
-from chase.methods.arena import Contender, StoreArena, Variant, gain_destruction
+from chase.methods.arena import Contender, StoreArena, Variant
 from chase.methods.attribution import MOST_VARIANTS, Attribution, Edit, attribute, edits_of, further_harnesses
+from chase.methods.audit_findings import Found, Judged, Pair, judge_pair
 from chase.methods.counterfactuals import discover, estimate_json, proposal_of, screening_json
 from chase.methods.desks import ChallengerDesk, archive_note
 from chase.methods.journal import Journal
 from chase.methods.run import Design
-from chase.methods.verdict import TestedCounterfactual, Verdict, judge
 from chase.models.chat import ChatModel
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.screening import Screening, screen_draft
-from chase.stats.destruction import gain, log_odds_destruction
-from chase.stats.estimates import Estimate, PerTask
-from chase.stats.simultaneous import simultaneous
+from chase.stats.estimates import Estimate
 from chase.store.records import Use
 from chase.store.store import Store
 
 SEARCH, CONFIRM = "search", "confirm"
 SEARCH_ROLES = ("evo", "disc")
-Found = tuple[Screening, Estimate | None]
-"""A transformation with its `Δ̂` on the search tasks; None where it was given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,45 +62,9 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
-    """A transformation that was taken to confirmation."""
-
-    name: str
-    screened: Screening
-    searched: Estimate | None
-    """`Δ̂` on the search tasks, where it was selected: inflated by that."""
-    tested: TestedCounterfactual
-    gain: Estimate
-    """`Ĝ_b` on the confirmation tasks."""
-
-    @property
-    def status(self) -> str:
-        if self.tested.scales:
-            return "scales with the base rate"
-        return "confirmed" if self.tested.confirmed else "not confirmed"
-
-    def to_json(self) -> dict[str, Json]:
-        return {
-            **screening_json(self.screened),
-            "name": self.name,
-            "transformation": proposal_of(self.screened).to_json(),
-            "status": self.status,
-            "destruction": estimate_json(self.tested.destruction),
-            "log_odds": estimate_json(self.tested.log_odds),
-            "gain": estimate_json(self.gain),
-            "searched": None if self.searched is None else estimate_json(self.searched),
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class AuditOutcome:
+class AuditOutcome(Judged):
     """An audit's result."""
 
-    verdict: Verdict
-    gain: Estimate
-    """`Ĝ_rel` on the confirmation tasks."""
-    scores: Mapping[str, Estimate]
-    findings: Sequence[Finding]
     tried: Sequence[Mapping[str, Json]]
     """Everything that was searched, with its verdict and, where evaluated, its `Δ̂`."""
     search_tasks: int
@@ -115,15 +75,7 @@ class AuditOutcome:
 
     def to_json(self) -> dict[str, Json]:
         return {
-            "verdict": self.verdict.word,
-            "reason": self.verdict.reason,
-            "tasks_needed": self.verdict.tasks_needed,
-            "g_rel": estimate_json(self.gain),
-            "gamma": self.verdict.gamma,
-            "g_min": self.verdict.g_min,
-            "scores": {name: estimate_json(score) for name, score in self.scores.items()},
-            "confirmed": [f.to_json() for f in self.findings if f.tested.confirmed],
-            "not_confirmed": [f.to_json() for f in self.findings if not f.tested.confirmed],
+            **super().to_json(),
             "tried": list(self.tried),
             "search_tasks": self.search_tasks,
             "confirm_tasks": self.confirm_tasks,
@@ -221,32 +173,10 @@ class Audit:
             for name, (s, _) in zip(names, valid, strict=True)
         ]
         means = await self.arena.means([self.initial, self.harness], [self.released, *variants], CONFIRM)
-        h, h0 = self.harness.name, self.initial.name
-        gains: dict[str, PerTask] = {v.name: gain(means[h, v.name], means[h0, v.name]) for v in variants}
-        released_gain = gain(means[h, RELEASED], means[h0, RELEASED])
-        deltas: dict[str, PerTask] = {v.name: gain_destruction(means, h, h0, v.name) for v in variants}
-        together = simultaneous({RELEASED: released_gain, **deltas}, level=self.settings.level)
-        others = simultaneous({**gains, h: means[h, RELEASED], h0: means[h0, RELEASED]}, level=self.settings.level)
-        tested = {
-            name: TestedCounterfactual(
-                destruction=together[name],
-                log_odds=log_odds_destruction(
-                    [means[h, RELEASED], means[h0, RELEASED], means[h, name], means[h0, name]],
-                    seed=key_bits("bootstrap", self.seed, name) & 0x7FFFFFFF,
-                ),
-            )
-            for name in names
-        }
-        findings = [
-            Finding(name=name, screened=s, searched=e, tested=tested[name], gain=others[name])
-            for name, (s, e) in zip(names, valid, strict=True)
-        ]
-        findings.sort(key=lambda finding: finding.tested.destruction.value, reverse=True)
+        pair = Pair(means=means, harness=self.harness.name, baseline=self.initial.name)
+        judged = judge_pair(pair, dict(zip(names, valid, strict=True)), seed=self.seed, level=self.settings.level)
         return AuditOutcome(
-            verdict=judge(together[RELEASED], tested),
-            gain=together[RELEASED],
-            scores={"harness": others[h], "baseline": others[h0]},
-            findings=findings,
+            **vars(judged),
             tried=self.tried,
             search_tasks=len(self.arena.tasks(SEARCH)) if searched else 0,
             confirm_tasks=len(tasks),

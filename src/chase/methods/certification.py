@@ -19,6 +19,7 @@ from chase.methods.arena import Contender, StoreArena, Variant, gain_destruction
 from chase.methods.evolution import EvolutionOutcome
 from chase.protocol.archive import Archive
 from chase.protocol.kit import ProtocolKit
+from chase.stats.bounded import DESTRUCTIONS, GAINS, SCORES
 from chase.stats.destruction import archive_summary, destruction, excess_estimate, gain
 from chase.stats.estimates import Estimate, estimate
 from chase.store.store import Store
@@ -110,13 +111,15 @@ async def certify(
     evo = await arena.means(pair, variants[:1], "evo")
     search = gain(evo["H*", RELEASED], evo["H0", RELEASED])
     return CertificationOutcome(
-        scores={h.name: {v.name: estimate(means[h.name, v.name]) for v in variants} for h in pair},
-        gains={name: estimate(per_task) for name, per_task in gains.items()},
+        scores={h.name: {v.name: estimate(means[h.name, v.name], SCORES) for v in variants} for h in pair},
+        gains={name: estimate(per_task, GAINS) for name, per_task in gains.items()},
         destruction={
-            v.name: estimate(gain_destruction(means, "H*", "H0", v.name)) for v in variants if v.name != RELEASED
+            v.name: estimate(gain_destruction(means, "H*", "H0", v.name), DESTRUCTIONS)
+            for v in variants
+            if v.name != RELEASED
         },
-        gamma=estimate(destruction(gains[RELEASED], gains[summary.worst])),
-        g_min=estimate(gains[summary.worst]),
+        gamma=estimate(destruction(gains[RELEASED], gains[summary.worst]), DESTRUCTIONS),
+        g_min=estimate(gains[summary.worst], GAINS),
         worst=summary.worst,
         excess_search_gain=excess_estimate(search, gains[RELEASED]),
         tasks=len(gains[RELEASED]),

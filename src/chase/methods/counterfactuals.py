@@ -17,6 +17,7 @@ from chase.protocol.firewall import FirewallRecord
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.proposal import Proposal
 from chase.protocol.screening import Screening, screen_draft, screen_drafts, shortlist
+from chase.stats.bounded import DESTRUCTIONS
 from chase.stats.destruction import reaches
 from chase.stats.estimates import Estimate, PerTask, estimate, mean
 
@@ -84,9 +85,9 @@ async def discover(
         evaluated, (best, delta) = await _reduced(arena, kit, evaluated, pair=pair, role=role, archived=archived)
     return Discovery(
         screened=screened,
-        evaluated=[(s, estimate(d)) for s, d in evaluated],
+        evaluated=[(s, estimate(d, DESTRUCTIONS)) for s, d in evaluated],
         frozen=best,
-        destruction=estimate(delta),
+        destruction=estimate(delta, DESTRUCTIONS),
     )
 
 
@@ -178,7 +179,8 @@ async def confirm(
     if not record.valid:
         return Confirmation(estimate=None, confirmed=False, firewall=record)
     delta = await _destruction(arena, kit, pair, frozen, role)
-    return Confirmation(estimate=estimate(delta), confirmed=reaches(mean(delta), eta), firewall=record)
+    found = estimate(delta, DESTRUCTIONS)
+    return Confirmation(estimate=found, confirmed=reaches(mean(delta), eta), firewall=record)
 
 
 def screening_json(screened: Screening) -> dict[str, Json]:

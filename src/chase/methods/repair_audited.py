@@ -25,8 +25,9 @@ from chase.methods.repair import RepairLimits, RepairOutcome, search_repair
 from chase.methods.run import Design
 from chase.methods.selection import ArchiveGate, SelectionRule, Standing
 from chase.models.chat import ChatModel
+from chase.stats.bounded import GAINS
 from chase.stats.destruction import gain
-from chase.stats.estimates import Estimate, mean
+from chase.stats.estimates import Estimate, Sample, mean
 from chase.stats.simultaneous import simultaneous
 from chase.store.records import Use
 from chase.store.store import Store
@@ -258,7 +259,11 @@ class _Repair:
         self.tell(RepairMeasurementStarted(harnesses=len(harnesses), tasks=len(self.arena.tasks(CONFIRM))))
         means = await self.arena.means([self.baseline, *harnesses], self.variants, CONFIRM)
         h0, names = self.baseline.name, [variant.name for variant in self.variants]
-        gains = {f"{h.name} {v}": gain(means[h.name, v], means[h0, v]) for h in harnesses for v in names}
+        gains = {
+            f"{h.name} {v}": Sample(per_task=gain(means[h.name, v], means[h0, v]), support=GAINS)
+            for h in harnesses
+            for v in names
+        }
         together = simultaneous(gains, level=self.plan.level)
         before, *after = (Gains(by_variant={v: together[f"{h.name} {v}"] for v in names}) for h in harnesses)
         return before, after[0] if after else None

@@ -25,6 +25,7 @@ from chase.runs.opening import Opener, locate, open_harness, require_readable
 from chase.runs.results import RolloutResult
 from chase.runs.settings import RolloutSettings
 from chase.runs.variants import resolve_variant
+from chase.stats.bounded import SCORES
 from chase.stats.estimates import estimate, within_task_means
 from chase.store.records import Use
 
@@ -145,7 +146,7 @@ def _summed_up(found: Mapping[str, Sequence[ScoredRollout]], run: OpenRun, notic
     per_task = within_task_means({task: [r.outcome.score or 0.0 for r in rs] for task, rs in found.items()})
     served = sorted({name for result in every for name in result.served_models})
     return {
-        "score": asdict(estimate(per_task)),
+        "score": asdict(estimate(per_task, SCORES)),
         "per_task": {task: float(value) for task, value in per_task.items()},
         "failures": dict(Counter(r.outcome.reason for r in every if r.outcome.reason != "answered")),
         "usage": asdict(sum((result.usage for result in every), Usage())),

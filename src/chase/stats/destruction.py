@@ -7,8 +7,8 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
 
+from chase.stats.bounded import GAINS
 from chase.stats.estimates import Estimate, PerTask, UnequalCoverage, difference, estimate, mean
 
 
@@ -65,13 +65,17 @@ def excess_search_gain(search_gain: PerTask, test_gain: PerTask) -> Fraction:
 
 
 def excess_estimate(search_gain: PerTask, test_gain: PerTask) -> Estimate:
-    """`Δ̂_TS` with its standard error: the two task sets are independent. `n` counts the tasks of both."""
-    parts = [estimate(per_task) for per_task in (search_gain, test_gain)]
-    value, se = float(excess_search_gain(search_gain, test_gain)), math.hypot(*(part.se for part in parts))
-    level = parts[0].level
-    radius = NormalDist().inv_cdf(0.5 + level / 2) * se
-    n = sum(part.n for part in parts)
-    return Estimate(value=value, se=se, n=n, low=value - radius, high=value + radius, level=level)
+    """`Δ̂_TS` with its standard error: the two task sets are independent. `n` counts the tasks of both.
+
+    Its interval is put together from theirs: the distances to their ends add up as squares (Newcombe 1998; Zou and
+    Donner 2008).
+    """
+    search, test = (estimate(per_task, GAINS) for per_task in (search_gain, test_gain))
+    value = float(excess_search_gain(search_gain, test_gain))
+    below = math.hypot(search.value - search.low, test.high - test.value)
+    above = math.hypot(search.high - search.value, test.value - test.low)
+    n, se = search.n + test.n, math.hypot(search.se, test.se)
+    return Estimate(value=value, se=se, n=n, low=value - below, high=value + above, level=search.level)
 
 
 def log_odds_destruction(

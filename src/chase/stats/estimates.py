@@ -10,7 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
+
+from chase.stats.bounded import Support, interval
 
 PerTask = Mapping[str, Fraction]
 """Task → a number: a mean score, or a difference of mean scores."""
@@ -18,7 +19,10 @@ PerTask = Mapping[str, Fraction]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
-    """A mean over tasks with its standard error and interval. Everywhere the same shape in JSON."""
+    """A mean over tasks with its standard error and interval. Everywhere the same shape in JSON.
+
+    The interval is none of the standard error's: it is right for few tasks and at the borders (`bounded.py`).
+    """
 
     value: float
     se: float
@@ -27,6 +31,14 @@ class Estimate:
     low: float
     high: float
     level: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sample:
+    """What was measured, task by task, and between which borders a task's value lies."""
+
+    per_task: PerTask
+    support: Support
 
 
 class UnequalCoverage(ValueError):
@@ -66,11 +78,10 @@ def z_score(differences: Sequence[float], *, least: int = 4) -> float:
     return average / math.sqrt(variance / n) if variance else 0.0
 
 
-def estimate(per_task: PerTask, *, level: float = 0.95) -> Estimate:
-    """The mean over tasks, with a normal interval from the spread between tasks."""
+def estimate(per_task: PerTask, support: Support, *, level: float = 0.95) -> Estimate:
+    """The mean over tasks, its standard error from the spread between tasks, and its interval within the borders."""
     value = mean(per_task)
     n = len(per_task)
     variance = sum(float(x - value) ** 2 for x in per_task.values()) / (n - 1) if n > 1 else 0.0
-    se = math.sqrt(variance / n)
-    radius = NormalDist().inv_cdf(0.5 + level / 2) * se
-    return Estimate(value=float(value), se=se, n=n, low=float(value) - radius, high=float(value) + radius, level=level)
+    low, high = interval(map(float, per_task.values()), support, level=level)
+    return Estimate(value=float(value), se=math.sqrt(variance / n), n=n, low=low, high=high, level=level)

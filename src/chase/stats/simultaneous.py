@@ -3,35 +3,63 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from statistics import NormalDist
 
-from chase.stats.estimates import Estimate, PerTask, estimate
+from chase.stats.bounded import probability_at_most, weighted
+from chase.stats.estimates import Estimate, Sample, estimate
 
-MOST_TASKS = 10**9
+MOST_TASKS = 10**7
 """A question that needs more is not settled by tasks."""
 
 
-def simultaneous(quantities: Mapping[str, PerTask], *, level: float = 0.95) -> dict[str, Estimate]:
+def simultaneous(samples: Mapping[str, Sample], *, level: float = 0.95) -> dict[str, Estimate]:
     """Each mean with an interval such that all hold together with at least this level (Bonferroni).
 
     The level stated in each estimate is the joint one.
     """
-    if not quantities:
+    if not samples:
         return {}
-    each = 1 - (1 - level) / len(quantities)
-    return {name: replace(estimate(per_task, level=each), level=level) for name, per_task in quantities.items()}
+    each = 1 - (1 - level) / len(samples)
+    return {
+        name: replace(estimate(sample.per_task, sample.support, level=each), level=level)
+        for name, sample in samples.items()
+    }
 
 
-def tasks_needed(se: float, n: int, *, margin: float, quantities: int = 1, level: float = 0.95) -> int | None:
-    """How many tasks make a simultaneous interval's radius smaller than a margin; None where no number does."""
-    if margin <= 0:
+def tasks_above(sample: Sample, bound: float, *, quantities: int = 1, level: float = 0.95) -> int | None:
+    """How many tasks put the whole of a simultaneous interval above a bound, if they came out like those there are.
+
+    None where the mean is not above it: then no number does.
+    """
+    values = [float(value) for value in sample.per_task.values()]
+    if sum(values) / len(values) <= bound:
         return None
-    radius = NormalDist().inv_cdf(1 - (1 - level) / (2 * quantities))
-    ratio = radius * se / margin
-    needed = n * ratio * ratio
-    return max(2, math.ceil(needed)) if needed <= MOST_TASKS else None
+    alpha = (1 - level) / (2 * quantities)
+    mirrored, border = [-value for value in values], -sample.support[0]
+    return _least(lambda n: probability_at_most(-bound, weighted(mirrored, n / len(values)), border) > 1 - alpha)
+
+
+def tasks_below(sample: Sample, bound: float, *, quantities: int = 1, level: float = 0.95) -> int | None:
+    """The same for the whole of an interval below a bound."""
+    mirrored = {task: -value for task, value in sample.per_task.items()}
+    low, high = sample.support
+    return tasks_above(Sample(per_task=mirrored, support=(-high, -low)), -bound, quantities=quantities, level=level)
+
+
+def _least(settled: Callable[[int], bool]) -> int | None:
+    """The least number of tasks that settles, where every larger one does."""
+    high = 1
+    while not settled(high):
+        high *= 2
+        if high > MOST_TASKS:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if settled(middle) else (middle, high)
+    return high
 
 
 def tasks_for_power(

@@ -1,9 +1,11 @@
 """Planted harnesses for audits, fixed beforehand from large-sample figures with the simulated reader.
 
 `python -m studies.planted_harnesses` measures every candidate on all tasks of benchmarks 101-103 (one rollout each):
-gains under the released benchmark and under `B_0`, and for honest ones that gain, the log-odds gain destruction under
-every operator of the allowlist, singly. Cheats lean on observables that the paper's five features move; honest ones
-name none. `chosen` picks those that are audited, by a rule; the audits of `studies.audits` use other seeds.
+gains under the released benchmark and under `B_0`; for the cheats that gain most, the gain destruction where a planted
+feature that they name is neutralised; for honest ones that gain, the log-odds gain destruction under every operator of
+the allowlist, singly. Cheats lean on observables that the paper's five features move; honest ones name none. An honest
+one whose gain an operator surely destroys is called *entangled*: it names no cue, but its gain comes with what the
+reader itself leans on. `chosen` picks those that are audited, by a rule; `studies.audits` uses other seeds.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Activation, Guidance, Harness, Structure
 from chase.models.chat import ChatModel
 from chase.testing.ledger import H0
+from studies.evolution_worth import CUES
 from studies.reader_scores import write
 from studies.running import Row, opened, rows_of, with_reader
 
@@ -31,13 +34,17 @@ OPERATOR_SEEDS = (101,)
 """Of the measurements under every operator."""
 PLANTED = ("extension-length", "path-depth", "name-length", "name-initial", "hit-position")
 """Observables that the paper's five features move, low on the favorable side."""
+FEATURES = ("filename", "depth", "rank", "serialization")
+"""The paper's features that an observable shows before a file is read; position is shown by none."""
 WEIGHT = 3.0
 """Of a structural preference, as the mining Proposer writes it."""
 HANDFUL = 12
 """Harnesses that are measured together."""
-LEAST_BS = 0.08
+CHEATS_TRIED = 24
+"""Those with the largest released gains: their cues are neutralised."""
 CHEATS_CHOSEN = 6
 HONEST_CHOSEN = 4
+ENTANGLED_CHOSEN = 1
 Form = Mapping[str, Any]
 """What is added to `H_0`: sentences to its `prompt` or as `guidance` modules, and values of `structure`."""
 
@@ -124,6 +131,12 @@ HONEST: Mapping[str, Form] = {
     "engine reads on, care": {"guidance": CARE, "structure": ENGINE_READS_ON},
     "keep reads": {"structure": KEPT_READS},
     "care": {"prompt": CARE},
+    "look": {"prompt": CARE[:1]},
+    "calculator": {"prompt": CARE[1:2]},
+    "check": {"guidance": CARE[2:]},
+    "look, calculator": {"guidance": CARE[:2]},
+    "look, check": {"guidance": (CARE[0], CARE[2])},
+    "calculator, check": {"prompt": CARE[1:]},
     "search entity and period first": {"structure": FIRST_SEARCH},
     "search entity and each period first": {"structure": FIRST_SEARCHES},
     "search each period first, read on": {"guidance": ["Read on."], "structure": FIRST_SEARCHES},
@@ -200,6 +213,10 @@ class Table:
         """Over `H_0`, task by task."""
         return _difference(self.cell(name, variant), self.cell("initial", variant))
 
+    def destruction(self, name: str, variant: str) -> dict[str, float]:
+        """The gain destruction under a variant, with its standard error over tasks."""
+        return _estimate(_difference(self.gain(name, "released"), self.gain(name, variant)))
+
     def log_odds(self, name: str, variant: Any) -> dict[str, float]:
         """The gain destruction on the scale of log-odds under an operator, with its standard error over tasks."""
         n = len(self.cell(name, variant))  # the released scores of the same benchmarks come first
@@ -243,31 +260,53 @@ def gains(harness: Mapping[str, Any]) -> bool:
     return found
 
 
+def surely_destroys(found: Iterable[Mapping[str, float]]) -> bool:
+    """Whether one of some gain destructions is above 0: joint 95 % lower bounds."""
+    every = list(found)
+    z = NormalDist().inv_cdf(1 - 0.025 / max(1, len(every)))
+    return any(each["value"] - z * each["se"] > 0 for each in every)
+
+
 def is_honest(harness: Mapping[str, Any]) -> bool:
-    """An honest harness gains, and no operator surely destroys that: joint 95 % lower bounds are at most 0."""
+    """An honest harness gains, and no operator surely destroys that."""
     odds = harness.get("log_odds", {}).values()
-    z = NormalDist().inv_cdf(1 - 0.025 / max(1, len(odds)))
-    return bool(odds) and gains(harness) and all(found["value"] - z * found["se"] <= 0 for found in odds)
+    return bool(odds) and gains(harness) and not surely_destroys(odds)
+
+
+def is_shortcut(harness: Mapping[str, Any]) -> bool:
+    """A cheat's gain is a shortcut: it surely falls, by half of itself or more, where a cue that it names is gone."""
+    lost = harness.get("neutralised", {}).values()
+    most = max((found["value"] for found in lost), default=0.0)
+    return gains(harness) and surely_destroys(lost) and most >= harness["g_rel"]["value"] / 2
+
+
+def observables_of(form: Form) -> frozenset[str]:
+    """The planted observables that a form names."""
+    return frozenset(observable for observable in PLANTED if observable in json.dumps(form))
+
+
+def features_of(form: Form) -> list[str]:
+    """The planted features that move them."""
+    return [feature for feature in FEATURES if observables_of(form) & set(CUES[feature])]
 
 
 def chosen(harnesses: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """The six cheats and four honest harnesses that are audited: the largest released gains of each kind.
+    """What is audited: of each kind those with the largest released gains. No two cheats lean on the same observables.
 
-    A cheat has a `Δ_BS` of at least 0.08, and no two lean on the same observables.
+    An entangled harness is audited too, to see what is said of it; neither verdict on it is an error.
     """
-    found: dict[str, Mapping[str, Any]] = {}
     ranked = sorted(harnesses, key=lambda name: -harnesses[name]["g_rel"]["value"])
+    kinds: dict[str, list[str]] = {"cheat": [], "honest": [], "entangled": []}
     leant_on: set[frozenset[str]] = set()
     for name in ranked:
         harness = harnesses[name]
-        if harness["kind"] != "cheat" or harness["delta_bs"]["value"] < LEAST_BS or len(found) == CHEATS_CHOSEN:
-            continue
-        observables = frozenset(observable for observable in PLANTED if observable in json.dumps(harness["form"]))
-        if observables not in leant_on:
-            leant_on.add(observables)
-            found[name] = harness
-    honest = [n for n in ranked if harnesses[n]["kind"] == "honest" and is_honest(harnesses[n])]
-    return {**found, **{name: harnesses[name] for name in honest[:HONEST_CHOSEN]}}
+        if harness["kind"] == "cheat" and is_shortcut(harness) and observables_of(harness["form"]) not in leant_on:
+            leant_on.add(observables_of(harness["form"]))
+            kinds["cheat"].append(name)
+        if harness["kind"] == "honest" and gains(harness) and harness.get("log_odds"):
+            kinds["honest" if is_honest(harness) else "entangled"].append(name)
+    counts = {"cheat": CHEATS_CHOSEN, "honest": HONEST_CHOSEN, "entangled": ENTANGLED_CHOSEN}
+    return {name: {**harnesses[name], "kind": kind} for kind, names in kinds.items() for name in names[: counts[kind]]}
 
 
 def operator_forms() -> Iterator[tuple[str, Form]]:
@@ -301,6 +340,14 @@ def main() -> None:
     table = Table(rows)
     kinds = {name: "cheat" if name in of_cheats else "honest" if name in HONEST else "initial" for name in named}
     harnesses = {name: _figures(table, name, form, kinds[name]) for name, form in named.items()}
+    most = sorted(of_cheats, key=lambda name: -harnesses[name]["g_rel"]["value"])[:CHEATS_TRIED]
+    for feature in FEATURES:
+        leaning = {name: named[name] for name in most if feature in features_of(named[name])}
+        rows += rows_of("planted", cases_of({"initial": {}, **leaning}, (f"neutralise-{feature}",), SEEDS), measured)
+    table = Table(rows)
+    for name in most:
+        lost = {feature: table.destruction(name, f"neutralise-{feature}") for feature in features_of(named[name])}
+        harnesses[name]["neutralised"] = dict(sorted(lost.items(), key=lambda item: -item[1]["value"]))
     tried = [name for name in HONEST if gains(harnesses[name])]
     forms = dict(operator_forms())
     under_operators = {name: named[name] for name in ("initial", *tried)}
@@ -309,6 +356,9 @@ def main() -> None:
     for name in tried:
         odds = {what: table.log_odds(name, form) for what, form in forms.items()}
         harnesses[name]["log_odds"] = dict(sorted(odds.items(), key=lambda item: -item[1]["value"]))
+    audited = chosen(harnesses)
+    for name in audited:
+        harnesses[name]["kind"] = audited[name]["kind"]
     payload = {
         "command": "python -m studies.planted_harnesses",
         "model": "sim:reader (simulated)",
@@ -316,7 +366,7 @@ def main() -> None:
         "benchmarks_of_operators": [f"syn-ledger@{seed}" for seed in OPERATOR_SEEDS],
         "rollouts": 1,
         "tasks": len(table.cell("initial", "released")),
-        "chosen": list(chosen(harnesses)),
+        "chosen": list(audited),
         "harnesses": harnesses,
     }
     write("planted_harnesses", payload)

@@ -99,14 +99,17 @@ def planted() -> Iterator[str]:
     found = _load("planted_harnesses")
     harnesses, audited = found["harnesses"], found["chosen"]
     cheats = sorted((n for n in harnesses if harnesses[n]["kind"] == "cheat"), key=lambda n: -_value(harnesses[n]))
-    honest = [name for name in harnesses if harnesses[name]["kind"] == "honest"]
+    honest = [name for name in harnesses if harnesses[name]["kind"] in ("honest", "entangled")]
     shown = [name for name in cheats if name in audited or name in cheats[:MOST_CHEATS]]
-    yield "| Harness | kind | G_rel | G_0 | Δ_BS | largest log-odds Δ of an operator | audited |"
-    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    columns = ("Harness", "kind", "G_rel", "G_0", "Δ_BS", "largest Δ of a named cue")
+    yield f"| {' | '.join(columns)} | largest log-odds Δ of an operator | audited |"
+    yield f"| --- |{' --- |' * 7}"
     for name in (*shown, *honest):
         h = harnesses[name]
         gains = " | ".join(_points(h[key]) for key in ("g_rel", "g_0", "delta_bs"))
-        yield f"| {name} | {h['kind']} | {gains} | {_largest(h)} | {'yes' if name in audited else ''} |"
+        lost = next(iter(h.get("neutralised", {}).values()), None)
+        cue = "names none" if h["kind"] != "cheat" else "not measured" if lost is None else _points(lost)
+        yield f"| {name} | {h['kind']} | {gains} | {cue} | {_largest(h)} | {'yes' if name in audited else ''} |"
     yield ""
     yield f"{len(cheats)} cheats were measured; the {len(shown)} here have the largest released gains or are audited."
 

@@ -15,8 +15,9 @@ from chase.testing.ledger import H0
 LOW = dict.fromkeys(PLANTED, 2.0)
 
 
-def figures(kind: str, gain: float, *, delta_bs: float = 0.2, form: Any = None, odds: Any = None) -> dict[str, Any]:
-    found = {"kind": kind, "g_rel": {"value": gain, "se": 0.01}, "delta_bs": {"value": delta_bs}, "form": form or {}}
+def figures(kind: str, gain: float, *, lost: Any = (), form: Any = None, odds: Any = None) -> dict[str, Any]:
+    found = {"kind": kind, "g_rel": {"value": gain, "se": 0.01}, "form": form or {}}
+    found["neutralised"] = {n: {"value": value, "se": 0.01} for n, value in enumerate(lost)}
     return found if odds is None else {**found, "log_odds": {n: {"value": v, "se": 0.1} for n, v in enumerate(odds)}}
 
 
@@ -47,10 +48,13 @@ def test_a_harness_has_sentences_modules_and_structure_where_the_form_says() -> 
 def test_the_six_cheats_with_the_largest_gains_are_chosen_that_lean_on_different_cues() -> None:
     pairs = [(x, y) for x in PLANTED for y in PLANTED if x < y]
     harnesses = {
-        f"cheat {n}": figures("cheat", 0.2 - n / 100, form={"prompt": list(pair)}) for n, pair in enumerate(pairs[:8])
+        f"cheat {n}": figures("cheat", 0.2 - n / 100, lost=[0.1, 0.0], form={"prompt": list(pair)})
+        for n, pair in enumerate(pairs[:8])
     }
-    harnesses["same cues as the first"] = figures("cheat", 0.195, form={"prompt": list(pairs[0])[::-1]})
-    harnesses["gain survives"] = figures("cheat", 0.5, delta_bs=0.07, form={"prompt": [PLANTED[0]]})
+    harnesses["same cues as the first"] = figures("cheat", 0.195, lost=[0.1], form={"prompt": list(pairs[0])[::-1]})
+    harnesses["gain survives"] = figures("cheat", 0.5, lost=[0.24, 0.1], form={"prompt": [PLANTED[0]]})
+    harnesses["not surely lost"] = figures("cheat", 0.03, lost=[0.02], form={"prompt": [PLANTED[1]]})
+    harnesses["not measured"] = figures("cheat", 0.3, form={"prompt": [PLANTED[2]]})
     assert list(chosen(harnesses)) == [f"cheat {n}" for n in range(6)]
 
 
@@ -59,7 +63,9 @@ def test_four_honest_harnesses_are_chosen_whose_gain_no_operator_surely_destroys
     harnesses["destroyed"] = figures("honest", 0.3, odds=[0.4, 0.0])
     harnesses["no gain"] = figures("honest", 0.01, odds=[0.0])
     harnesses["not measured"] = figures("honest", 0.3)
-    assert list(chosen(harnesses)) == ["honest 4", "honest 3", "honest 2", "honest 1"]
+    found = chosen(harnesses)
+    assert list(found) == ["honest 4", "honest 3", "honest 2", "honest 1", "destroyed"]
+    assert [harness["kind"] for harness in found.values()] == ["honest"] * 4 + ["entangled"]
     assert [name for name, found in harnesses.items() if not is_honest(found)] == [
         "destroyed",
         "no gain",

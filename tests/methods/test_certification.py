@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ import pytest
 
 import chase
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.methods.arena import Contender, Means, Variant
 from chase.methods.certification import analysis_digest, analysis_hash, failed_checks
+from chase.methods.evolution import EvolutionOutcome
 from chase.protocol.archive import Archive
 from chase.protocol.firewall import FirewallRecord
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.proposal import Proposal
+from tests.engine.rollouts import make_harness
 from tests.methods.runs import SEED, few_tasks, plan, running
 
 
@@ -103,3 +107,39 @@ def test_what_two_documents_share_on_a_sealed_task_is_found(ledger: SynLedger) -
     undeclared = entry.model_copy(update={"transformation": {**entry.transformation, "declared": []}})
     [found] = failed_checks(replace(archive, entries=(undeclared,)), kit, benchmark.tasks("cert"))["b1"]
     assert found.startswith(f"declared-changes: {benchmark.tasks('cert')[0]}: ")
+
+
+GAINS_THERE = {"released": Fraction(1, 4), "b1": Fraction(1, 5), "neutral": Fraction(-1, 2)}
+
+
+class FiguresArena:
+    """`H_0` scores a half on every task, `H*` so much more under each variant."""
+
+    def __init__(self, *_: object) -> None: ...
+
+    async def means(self, harnesses: Sequence[Contender], variants: Sequence[Variant], role: str) -> Means:
+        return {
+            (h.name, v.name): dict.fromkeys(
+                (f"{role}-1", f"{role}-2"), Fraction(1, 2) + (GAINS_THERE[v.name] if h.name == "H*" else 0)
+            )
+            for h in harnesses
+            for v in variants
+        }
+
+
+async def test_the_neutral_benchmark_is_reported_and_is_none_of_the_archives_counterfactuals(
+    ledger: SynLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chase.methods.certification.StoreArena", FiguresArena)
+    benchmark = few_tasks(ledger)
+    design = plan(benchmark, seed=SEED, kit=ProtocolKit(benchmark))
+    h0, final = (Contender(name=name, harness=make_harness(memory=name)) for name in ("H0", "H1"))
+    archived = Variant(name="b1", transformation=ledger.variant("placebo-section-labels"))
+    evolved = EvolutionOutcome(
+        final=final, harnesses=(h0, final), variants=(design.released, archived), rounds=(), selection={}, warnings=(),
+        archive=Archive(benchmark=benchmark.name, content_hash=benchmark.content_hash),
+    )  # fmt: skip
+    async with running(design, tmp_path) as run:
+        certified = await run.certify(evolved)
+    assert certified.destruction["neutral"].value == 0.75
+    assert (certified.worst, certified.gamma.value, certified.g_min.value) == ("b1", 0.05, 0.2)

@@ -73,7 +73,7 @@ class DemoPlan:
             "harness": f"harnesses/{name}",
             "rounds": 1,
             "rollouts": ROLLOUTS[name],
-            **({"confirm_size": LARGE_GAIN_TASKS} if name == CHEAT else {}),
+            **({"confirm_size": LARGE_GAIN_TASKS} if name == CHEAT and self.split_sizes is None else {}),
             **self._sizes,
             "workspace": name,
         }

@@ -103,7 +103,7 @@ def test_an_audit_asks_a_language_model(chase: Commands, tmp_path: Path) -> None
         (("--proposer", "mining", "--proposer-model", "sim:reader"), "--proposer-model is for --proposer llm"),
         (("--challenger", "oracle"), "unknown challenger 'oracle'"),
         (("--preset", "pilott"), "unknown preset 'pilott'. Did you mean 'pilot'?"),
-        (("--split-sizes", "evo=1"), "split_sizes: evo=1 must be a whole number from 2 to 32"),
+        (("--split-sizes", "evo=1"), "must be whole numbers from 2 to 1000000 by role: evo=1 is not"),
         (("--split-sizes", "conf=17"), "split_sizes: conf=17 must be a whole number from 2 to 16, all that there are"),
         (("--split-sizes", "all=3"), "unknown role in split_sizes 'all'"),
         (("--split-sizes", "3"), "split_sizes=3 must be counts by role"),

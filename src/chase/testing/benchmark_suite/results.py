@@ -62,6 +62,21 @@ class ResultTests(BenchmarkHooks):
                 assert (shown.id, shown.path, shown.window) == (item.shown.id, item.shown.path, 0)
                 assert shown.text
 
+    def test_a_search_that_can_be_told_what_must_match_obeys(self, benchmark: AnyBenchmark) -> None:
+        for variant in benchmark.variants():
+            search = self.new_environment(benchmark, variant=variant).interface.search
+            if search is None or search.match is None:
+                continue
+            match, found = search.match, {}
+            for value in (match.all, match.any):
+                environment = self.new_environment(benchmark, variant=variant)
+                arguments = {search.query: environment.question, match.argument: value}
+                result = environment.call(search.tool, arguments)
+                assert result.ok
+                found[value] = [item.shown.id for item in result.items]
+                assert value == match.any or all(item.shown.matches is not False for item in result.items)
+            assert len(found[match.all]) <= len(found[match.any])
+
     def test_reading_on_reads_on_to_the_end(self, benchmark: AnyBenchmark) -> None:
         read_on = 0
         for variant in benchmark.variants():

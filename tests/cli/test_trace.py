@@ -47,7 +47,7 @@ def record(workspace: Path, *rollouts: Rollout, run: str = RUN) -> None:
 def rolled(script: Script, harness: Any = None, *, task: int = 0, index: int = 0) -> Rollout:
     ledger = open_once("syn-ledger@7")
     job = make_job(ledger, harness, task=ledger.tasks("evo")[task], index=index)
-    limits = SandboxLimits(call_steps=10_000)
+    limits = SandboxLimits(call_seconds=0.3, grace_seconds=0.2)
     return asyncio.run(roll(job, scripted(script), limits=limits))
 
 
@@ -141,7 +141,7 @@ def test_what_a_model_or_hook_writes_cannot_steer_the_terminal(chase: Commands, 
         assert unruly <= {"\n", "\t"}
     assert "\\x1b[2J" in chase("trace", "show", rollout_digest(rollout.key)).out
     payload = chase.json("trace", "show", rollout_digest(rollout.key))
-    assert payload["trace"]["answer"] == HOSTILE.replace("\ud800", "?")
+    assert payload["trace"]["answer"] == HOSTILE.replace(chr(0xD800), "?")
     printed = chase("trace", "show", rollout_digest(rollout.key), "--json").out
     assert not [char for char in printed if not char.isprintable() and char != "\n"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -147,11 +146,13 @@ def test_a_store_from_before_rows_were_counted_is_counted_from_now_on(filled: Wo
 
 
 def test_a_write_that_is_refused_is_not_counted(filled: Workspace) -> None:
-    bad = sample_ledger(sample_rollout(8), 0.5)
+    """The transaction fails after its requests were added: in the row that says who used the rollout."""
+    rollout = sample_rollout(8)
+    nobody = Use(run=2**70, method="chase")  # type: ignore[arg-type]
     with Store.open(filled, write=True) as store:
         with pytest.raises(ChaseError):
-            store.record_requests_sync([replace(bad[0], input_tokens=2**70), *bad])
-        store.record_requests_sync(bad)
+            store.record_sync(rollout, sample_ledger(rollout, 0.5), use=nobody)
+        store.record_sync(rollout, sample_ledger(rollout, 0.5))
     assert problems_of(filled) == []
 
 

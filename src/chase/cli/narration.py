@@ -28,6 +28,7 @@ from chase.core.events import (
     Selected,
     ShortcutShown,
 )
+from chase.runs.conclusion import by_noise_in_words
 from chase.runs.listening import CertificationStarted, Outage, RunBegun
 
 AGENTS = {"propose": "Proposer", "challenge": "Challenger"}
@@ -154,6 +155,7 @@ def _(event: Confirmed) -> Iterator[str]:
         verdict += f", failed checks: {', '.join(event.failed)}"
     eta = 100 * float(event.eta)
     yield f"  on {event.role}: gain destruction {_points(event.destruction)} against η = {eta:g}: {verdict}"
+    yield f"    {by_noise_in_words(event.by_noise)}"
 
 
 @lines.register

@@ -18,7 +18,7 @@ from chase.protocol.kit import ProtocolKit
 from chase.protocol.proposal import Proposal
 from chase.protocol.screening import Screening, screen_draft, screen_drafts, shortlist
 from chase.stats.bounded import DESTRUCTIONS
-from chase.stats.destruction import reaches
+from chase.stats.destruction import reached_by_noise, reaches
 from chase.stats.estimates import Estimate, PerTask, estimate, mean
 
 EVALUATED = 2
@@ -49,6 +49,8 @@ class Confirmation:
 
     estimate: Estimate
     confirmed: bool
+    by_noise: float | None
+    """How often noise alone would have passed; None where it is not known."""
     firewall: FirewallRecord
     """The seven checks on the confirmation tasks."""
 
@@ -177,7 +179,8 @@ async def confirm(
     record = kit.run_checks(proposal_of(frozen), tasks)
     delta = await _destruction(arena, kit, pair, frozen, role)
     found = estimate(delta, DESTRUCTIONS)
-    return Confirmation(estimate=found, confirmed=record.valid and reaches(mean(delta), eta), firewall=record)
+    confirmed, by_noise = record.valid and reaches(mean(delta), eta), reached_by_noise(found, eta)
+    return Confirmation(estimate=found, confirmed=confirmed, by_noise=by_noise, firewall=record)
 
 
 def screening_json(screened: Screening) -> dict[str, Json]:
@@ -187,6 +190,7 @@ def screening_json(screened: Screening) -> dict[str, Json]:
         "verdict": screened.verdict,
         "reason": screened.reason,
         "what": proposal.transformation.describe() if proposal else "",
+        "symbols": proposal.transformation.symbols() if proposal else "",
         "hash": proposal.transformation.hash if proposal else None,
         "operators": screened.operators,
         "suspected": list(screened.draft.suspected),

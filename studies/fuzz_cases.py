@@ -76,6 +76,7 @@ class Hostile:
             summary="a hostile operator",
             arguments=Nothing,
             fields=lambda _: self.fields,
+            in_words=lambda _: "a hostile operator",
             run=lambda world, _, __: _conditional(world, self.change(world), condition),
             inverse=lambda _: {} if self.states_inverse else None,
         )

@@ -148,7 +148,7 @@ def test_worth_is_taken_from_mean_scores() -> None:
 def test_a_random_protocol_permutes_every_aspect_and_the_records(ledger: SynLedger) -> None:
     _, kit = opened(ledger.name)
     drawn = [random_protocol(kit, seed) for seed in (1, 2)]
-    told = drawn[0].describe()
+    told = drawn[0].symbols()
     assert drawn[0].hash != drawn[1].hash
     for aspect in (
         "name",

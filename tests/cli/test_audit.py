@@ -95,7 +95,10 @@ def test_a_planted_cheat_is_caught_with_exit_code_5(whole: Commands, tmp_path: P
     finished = whole(*command)
     assert finished.code == 5
     assert finished.out.startswith("Verdict: the gain is NOT SUPPORTED.\n")
-    assert "confirmed: reverse (aspect depth), then reverse (aspect format)\n" in finished.out
+    assert (
+        "confirmed: folder depths swapped, then file formats swapped  "
+        "[reverse (aspect depth), then reverse (aspect format)]\n"
+    ) in finished.out
     assert "path-depth" in finished.out
     assert "- before, + after" in finished.out
     assert "note: simulated reader" in finished.out
@@ -188,6 +191,31 @@ def test_only_a_gain_that_is_not_supported_ends_with_5(
     settle = "about 96 confirmation tasks would settle it; there were 24"
     assert (settle in finished.out) == (word == "inconclusive")
     assert checked(chase(*given("--json")).out)["verdict"] == word
+
+
+@pytest.mark.parametrize(
+    ("listed", "code"),
+    [
+        ("inconclusive", 5),
+        ("no-gain,inconclusive , not-supported", 5),
+        ("not supported,partly supported", 0),
+        ("none", 0),
+    ],
+)
+def test_ci_says_which_verdicts_fail(chase: Commands, done: Path, listed: str, code: int) -> None:
+    finished = chase(*given("--fail-on", listed))
+    assert "INCONCLUSIVE" in finished.out
+    assert finished.code == code
+    if code:
+        assert "the gain of cheat is inconclusive" in finished.sentence
+
+
+def test_a_wrong_verdict_to_fail_on_is_refused_before_anything_is_run(chase: Commands, tmp_path: Path) -> None:
+    finished = chase(*given("--fail-on", "unsupported"))
+    assert finished.code == 2
+    assert "fail-on" in finished.sentence
+    assert "not supported" in finished.sentence
+    assert not (tmp_path / ".chase").exists()
 
 
 # Attribution

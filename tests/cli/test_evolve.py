@@ -141,7 +141,7 @@ def test_text_tells_the_rounds_on_stderr_and_the_result_on_stdout(done: dict[str
     assert told[1] == "round 1 of 1: from H0, archive: released"
     assert f"  * {done['final']['name']}" in finished.err
     assert "  Challenger: 2 transformations to be screened" in told
-    assert re.search(r"^    valid  (equalise|permute) ", finished.err, re.MULTILINE)
+    assert re.search(r"^    valid  .+ (made|shuffled)", finished.err, re.MULTILINE)
     assert "  on disc: " in finished.err
     assert "  frozen: " in finished.err
     assert "  on conf1: gain destruction " in finished.err

@@ -123,12 +123,14 @@ def test_an_archive_is_shown_and_replayed(chase: Commands, ledger: SynLedger, tm
         round=1,
         views=views_digest(proposal, subject),
         firewall=run_checks(proposal, subject),
-        discovery={},
+        discovery={"value": 0.125, "se": 0.05, "n": 32, "low": 0.01, "high": 0.25, "level": 0.95},
         confirmation={},
     )
     file = written(tmp_path / "archive.json", archive.to_json())
     assert [e["name"] for e in chase.json("archive", "show", file)["entries"]] == ["b1"]
-    assert "b1  round 1  shift (by 3)" in chase("archive", "show", file).out
+    shown = chase("archive", "show", file).out
+    assert "b1  round 1  records moved on by 3 within each file  [shift (by 3)]" in shown
+    assert "      discovery    +12.5 ± 5.0 (+1.0 to +25.0), 32 tasks\n      confirmation not recorded\n" in shown
     assert chase.json("archive", "replay", file)["passed"] is True
     example = example_of(ledger, parse_ledger(SHIFT).transformation)
     assert chase.json("archive", "show", file, "--example")["examples"] == {

@@ -179,7 +179,7 @@ async def test_a_finding_with_an_operator_that_adds_nothing_is_not_confirmed(
     (left_out,) = [record for record in result.tried if record["reason"]]
     assert left_out["operators"] == 2
     assert left_out["destruction"]["value"] == longer
-    alone = "equalise (aspect depth, to low) alone"
+    alone = "folder depths made equal (low) alone"
     assert left_out["reason"] == f"not taken to confirmation: it destroys no more than {alone}"
 
 

@@ -249,12 +249,12 @@ def test_the_selection_tables_are_the_papers(paper: tuple[Replay, EvolutionOutco
 def test_the_first_counterfactual_is_confirmed_and_the_last_is_not(paper: tuple[Replay, EvolutionOutcome]) -> None:
     made, evolved = paper
     first, last = evolved.rounds[0], evolved.rounds[2]
-    evaluated = {e["what"]: round(100 * e["destruction"]["value"], 2) for e in first["challenger"]["evaluated"]}
+    evaluated = {e["symbols"]: round(100 * e["destruction"]["value"], 2) for e in first["challenger"]["evaluated"]}
     assert evaluated == {"re-encode (format csv)": 7.14, "shift (by 3)": 4.08}
-    assert first["challenger"]["frozen"]["what"] == "re-encode (format csv)"
+    assert first["challenger"]["frozen"]["symbols"] == "re-encode (format csv)"
     assert (first["confirmation"]["role"], first["confirmation"]["confirmed"]) == ("conf1", True)
     assert first["confirmation"]["destruction"]["value"] == pytest.approx(0.14)
-    assert last["challenger"]["frozen"]["what"] == "shift (by 3)"
+    assert last["challenger"]["frozen"]["symbols"] == "shift (by 3)"
     assert round(100 * last["challenger"]["destruction"]["value"], 2) == 10.2
     assert (last["confirmation"]["role"], last["confirmation"]["confirmed"]) == ("conf3", False)
     assert round(100 * last["confirmation"]["destruction"]["value"], 2) == 4.17
@@ -391,7 +391,7 @@ async def test_of_two_equal_discoveries_the_one_with_fewer_operators_is_frozen(
     made = replay(kit, ledger, discovery=discovery, rounds=1, reduce=False, drafts=drafts)
     record = (await made.evolve()).rounds[0]["challenger"]
     assert [e["operators"] for e in record["evaluated"]] == [2, 1]
-    assert record["frozen"]["what"] == "reverse (aspect listing)"
+    assert record["frozen"]["symbols"] == "reverse (aspect listing)"
 
 
 async def test_a_reduction_that_a_shorter_one_equals_gives_way_to_it(kit: ProtocolKit, ledger: SynLedger) -> None:
@@ -401,7 +401,7 @@ async def test_a_reduction_that_a_shorter_one_equals_gives_way_to_it(kit: Protoc
     alone = draft({"name": "permute", "arguments": {"aspect": "name"}})
     made = replay(kit, ledger, discovery=discovery, rounds=1, drafts={1: [draft(CONTEXT, BOUNDARY, OTHER), alone]})
     record = (await made.evolve()).rounds[0]["challenger"]
-    assert record["frozen"]["what"] == "permute (aspect name)"
+    assert record["frozen"]["symbols"] == "permute (aspect name)"
 
 
 async def test_a_part_that_was_evaluated_as_a_proposal_is_not_listed_again(kit: ProtocolKit, ledger: SynLedger) -> None:
@@ -409,10 +409,10 @@ async def test_a_part_that_was_evaluated_as_a_proposal_is_not_listed_again(kit: 
     discovery = {("r1-integrated", name): Fraction(delta, 98) for name, delta in deltas.items()}
     made = replay(kit, ledger, discovery=discovery, rounds=1, drafts={1: [draft(CONTEXT, BOUNDARY), draft(CONTEXT)]})
     record = (await made.evolve()).rounds[0]["challenger"]
-    assert sorted(e["what"] for e in record["evaluated"]) == [
+    assert sorted(e["symbols"] for e in record["evaluated"]) == [
         "re-encode (format csv)", "re-encode (format csv), then shift (by 3)", "shift (by 3)",
     ]  # fmt: skip
-    assert record["frozen"]["what"] == "re-encode (format csv)"
+    assert record["frozen"]["symbols"] == "re-encode (format csv)"
 
 
 async def test_without_a_valid_proposal_nothing_is_confirmed(kit: ProtocolKit, ledger: SynLedger) -> None:
@@ -455,7 +455,7 @@ async def test_a_composition_is_reduced_around_its_own_best_part(kit: ProtocolKi
     alone = draft({"name": "permute", "arguments": {"aspect": "name"}})
     made = replay(kit, ledger, discovery=discovery, rounds=1, drafts={1: [draft(CONTEXT, BOUNDARY, OTHER), alone]})
     record = (await made.evolve()).rounds[0]["challenger"]
-    assert record["frozen"]["what"] == "re-encode (format csv), then shift (by 3)"
+    assert record["frozen"]["symbols"] == "re-encode (format csv), then shift (by 3)"
     assert len(record["evaluated"]) == len(deltas)
     whole = replay(
         kit, ledger, discovery=discovery, rounds=1, reduce=False, drafts={1: [draft(CONTEXT, BOUNDARY, OTHER), alone]}

@@ -161,5 +161,6 @@ def test_every_operator_of_the_allowlist_can_be_told_in_one_line() -> None:
         assert kind.summary
         assert "\n" not in kind.summary
     form = {"benchmark": "syn-ledger", "operators": [{"name": "shift", "arguments": {"by": 3}}]}
-    assert _parsed(form).describe() == "shift (by 3)"
+    assert _parsed(form).describe() == "records moved on by 3 within each file"
+    assert _parsed(form).symbols() == "shift (by 3)"
     assert OperatorList[Any]().describe() == "the released benchmark, unchanged"

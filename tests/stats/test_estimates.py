@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chase.stats.bounded import GAINS, SCORES
+from chase.stats.bounded import DESTRUCTIONS, GAINS, SCORES
 from chase.stats.destruction import (
     archive_summary,
     destruction,
@@ -17,6 +17,7 @@ from chase.stats.destruction import (
     excess_search_gain,
     gain,
     log_odds_destruction,
+    reached_by_noise,
     reaches,
     within,
 )
@@ -104,3 +105,12 @@ def test_a_gain_that_scales_with_the_base_rate_has_no_log_odds_destruction() -> 
     assert plain > Fraction(1, 20)
     assert abs(diagnostic.value) < 0.02
     assert diagnostic == log_odds_destruction(four, seed=1, resamples=200)
+
+
+def test_what_noise_alone_would_confirm_follows_from_the_spread() -> None:
+    """By hand: sixteen tasks with a standard error of 0.05 reach 0.05 in 15.9 % of draws, 0 in half of them."""
+    found = estimate({f"t{i}": Fraction((-1) ** i, 5) for i in range(16)}, DESTRUCTIONS)
+    assert found.se == pytest.approx(0.2 / 15**0.5)
+    assert reached_by_noise(found, "0") == 0.5
+    assert reached_by_noise(found, str(found.se)) == pytest.approx(0.158655, abs=1e-5)
+    assert reached_by_noise(estimate({"a": Fraction(0), "b": Fraction(0)}, DESTRUCTIONS), "0.05") is None

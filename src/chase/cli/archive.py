@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -53,9 +54,19 @@ def show(
         typer.echo(
             printable(f"{entry.name}  round {entry.round}  {_described(benchmark, entry, file)}  [{entry.hash[:12]}]")
         )
+        typer.echo("    gain destruction, in points ± standard error (interval)")
+        for name, estimate in (("discovery", entry.discovery), ("confirmation", entry.confirmation)):
+            typer.echo(f"      {name:<12} {_points(estimate)}")
         if entry.name in examples:
             print_example(examples[entry.name], indent="    ")
     return None
+
+
+def _points(estimate: Mapping[str, Any]) -> str:
+    if not estimate:
+        return "not recorded"
+    ends = f"{100 * estimate['low']:+.1f} to {100 * estimate['high']:+.1f}"
+    return f"{100 * estimate['value']:+.1f} ± {100 * estimate['se']:.1f} ({ends}), {estimate['n']} tasks"
 
 
 def _described(benchmark: Benchmark[Any] | None, entry: ArchiveEntry, file: Path) -> str:
@@ -63,7 +74,8 @@ def _described(benchmark: Benchmark[Any] | None, entry: ArchiveEntry, file: Path
     if benchmark is None:
         return ""
     try:
-        return archived_transformation(benchmark, entry, file).describe()
+        found = archived_transformation(benchmark, entry, file)
+        return f"{found.describe()}  [{found.symbols()}]"
     except ChaseError as error:
         return f"cannot be used: {error}"
 

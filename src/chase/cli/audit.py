@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -14,24 +14,40 @@ from chase.cli.forecasting import show_forecast
 from chase.cli.options import AsJson, DryRun, takes
 from chase.cli.output import emit, printable
 from chase.cli.tokens import token_lines
-from chase.core.errors import ChaseError
+from chase.core.errors import ChaseError, choose
+from chase.methods.verdict import Word
 from chase.runs.results import AuditResult
 from chase.runs.settings import AuditSettings
 
+NOBODY = "none"
+"""`--fail-on none`: no verdict fails."""
+FailOn = Annotated[
+    str,
+    typer.Option(
+        "--fail-on",
+        metavar="VERDICTS",
+        help="End with 5 on any of these, separated by commas; none: on no verdict.",
+        rich_help_panel="Run",
+    ),
+]
 
-class GainNotSupported(ChaseError):
-    """The verdict of an audit that ends with exit code 5."""
+
+class VerdictFails(ChaseError):
+    """A verdict that ends with exit code 5."""
 
     exit_code = 5
 
 
 @takes(AuditSettings)
-def audit(given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = False) -> None:
+def audit(
+    given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = False, fail_on: FailOn = "not supported"
+) -> None:
     """Search for valid changes of the protocol that destroy a harness's gain, confirm them on fresh tasks, and judge.
 
     Searches on evo and disc, confirms on all other unsealed tasks. The same command again goes on where it stopped.
-    Ends with 5 if the gain is not supported, with 0 for every other verdict, with 4 if its budget is
-    reached: then the same command with a higher one goes on.
+    Ends with 5 if the gain is not supported, or on the verdicts of --fail-on (no-gain, inconclusive, not-supported,
+    partly-supported, supported), with 0 for every other verdict, with 4 if its budget is reached: then the same command
+    with a higher one goes on.
 
     With --attribute each edit of the harness is also taken out of it and put into the baseline, on the same tasks:
     which carries the gain, and which its destruction. The same audit with it runs only what that needs.
@@ -40,6 +56,7 @@ def audit(given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = F
     attribution {parts[{name, label, gain, destruction}]}, tokens {optimisation, certification}, hook_failures[],
     warnings`; with --dry-run `per_rollout, rollouts[], agents[], total` (chase.forecast/1).
     """
+    failing = verdicts(fail_on)
     if dry_run:
         return show_forecast(chase.forecast_audit(**given, progress=True), as_json)
     result = chase.audit(**given, progress=True)
@@ -52,10 +69,17 @@ def audit(given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = F
             typer.echo(line)
         if any(found["status"] == "confirmed" for found in result.findings):
             typer.echo(f"To take it out: chase repair --audit {result.run} --out DIR")
-    if result.verdict == "not supported":
+    if result.verdict in failing:
         audited = given.get("harness", result.payload["harness"][:12])
-        raise GainNotSupported(f"the gain of {audited} is not supported: {result.reason}.")
+        gain = f"{audited} has no gain" if result.verdict == "no gain" else f"the gain of {audited} is {result.verdict}"
+        raise VerdictFails(f"{gain}: {result.reason}.")
     return None
+
+
+def verdicts(listed: str) -> frozenset[str]:
+    """The verdicts that are listed, with a space or a hyphen; anything else is refused before anything is run."""
+    words = [part.strip().replace("-", " ") for part in listed.split(",")]
+    return frozenset(choose("fail-on", word, (*get_args(Word), NOBODY)) for word in words) - {NOBODY}
 
 
 def print_audit(result: AuditResult) -> None:
@@ -91,7 +115,7 @@ def print_audit(result: AuditResult) -> None:
 
 
 def _print_finding(found: Mapping[str, Any]) -> None:
-    typer.echo(f"\n{found['status']}: {printable(found['what'])}")
+    typer.echo(f"\n{found['status']}: {printable(found['what'])}  [{printable(found['symbols'])}]")
     typer.echo(f"  gain destruction {_interval(found['destruction'])}, log-odds {found['log_odds']['value']:+.2f}")
     scores = found["scores"]
     typer.echo(

@@ -10,6 +10,7 @@ import typer
 import chase
 from chase.cli.options import AsJson, takes
 from chase.cli.output import echo, emit
+from chase.runs.conclusion import by_noise_in_words
 from chase.runs.results import CertifyResult
 from chase.runs.settings import CertifySettings
 
@@ -25,8 +26,9 @@ def certify(
     """Print the certification of a finished `chase evolve`; one made with --no-certify is certified now,
     under the run's budget where no other is given.
 
-    JSON: `run, config, final {name, hash}, certification {scores, gains, destruction, gamma, g_min,
-    excess_search_gain, worst, tasks, invalid, reopened}`.
+    JSON: `run, config, conclusion {sentences[], word, counterfactuals[], confirmations[]}, final {name, hash},
+    certification {scores, gains, destruction, gamma, g_min, excess_search_gain, worst, tasks, invalid,
+    reopened}`.
     """
     result = chase.certify(run, **given, progress=True)
     return emit(result) if as_json else _print(result)
@@ -38,33 +40,61 @@ def _print(result: CertifyResult) -> None:
         f"run {result.run}: {config['method']} on {config['benchmark']}, model {config['model']}, "
         f"seed {config['seed']}, H* = {final['name']} [{final['hash'][:12]}]"
     )
+    print_conclusion(result.payload["conclusion"])
+    echo("")
     print_table(result.payload["certification"])
     for warning in result.warnings:
         echo(f"note: {warning}")
 
 
+def print_conclusion(found: Mapping[str, Any]) -> None:
+    """In words first; then gains with their scores under each counterfactual, and what was put to the test."""
+    for sentence in found["sentences"]:
+        echo(sentence)
+    if found["counterfactuals"]:
+        echo("\ngain over H_0 on the sealed tasks, with the scores that it is the difference of")
+    for variant in found["counterfactuals"]:
+        gain, scores = variant["gain"], variant["scores"]
+        echo(
+            f"  {variant['name']:<9} {100 * gain['value']:+6.1f} points ({100 * gain['low']:+.1f} to "
+            f"{100 * gain['high']:+.1f}): {100 * scores['H0']['value']:.1f} % to {100 * scores['H*']['value']:.1f} %  "
+            f"{variant['what']}"
+        )
+    if found["confirmations"]:
+        echo("\nput to the test on fresh tasks, gain destruction ± standard error")
+    for tested in found["confirmations"]:
+        delta, verdict = tested["destruction"], "confirmed" if tested["confirmed"] else "not confirmed"
+        echo(
+            f"  round {tested['round']}, {tested['role']}: {tested['what']}: {100 * delta['value']:+.1f} ± "
+            f"{100 * delta['se']:.1f} on {delta['n']} tasks against {100 * float(tested['eta']):g}: {verdict}; "
+            f"{by_noise_in_words(tested['by_noise'])}"
+        )
+
+
 def print_table(found: Mapping[str, Any]) -> None:
-    """The paper's columns, in percent and percentage points, each with its standard error and tasks."""
+    """The paper's columns, in percent and percentage points, each with its standard error, tasks and meaning."""
     echo(f"certification on {found['tasks']} sealed tasks, in % ± standard error")
-    for name, estimate in _rows(found):
+    for name, estimate, meaning in _rows(found):
         value = f"{100 * estimate['value']:{'' if name.startswith('R') else '+'}.2f}"
-        echo(f"  {name:<10} {value:>7} ± {100 * estimate['se']:5.2f}   n = {estimate['n']}")
+        echo(f"  {name:<10} {value:>7} ± {100 * estimate['se']:5.2f}   n = {estimate['n']:<4} {meaning}")
     for name, failed in found["invalid"].items():
         echo(f"{name} is not valid on the sealed tasks ({'; '.join(failed)}): it is no evidence and is left out.")
     for reason in found["reopened"]:
         echo(f"reopened: {reason}")
 
 
-def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+    """Each symbol with its estimate and what it stands for."""
     known = NEUTRAL in found["gains"]
-    for harness in ("H0", "H*"):
-        yield f"R_rel({harness})", found["scores"][harness][RELEASED]
+    neutral = "with every planted regularity removed"
+    for harness, words in (("H0", "the initial harness"), ("H*", "the selected harness")):
+        yield f"R_rel({harness})", found["scores"][harness][RELEASED], f"score of {words} as released"
         if known:
-            yield f"R_0({harness})", found["scores"][harness][NEUTRAL]
-    yield "G_rel", found["gains"][RELEASED]
+            yield f"R_0({harness})", found["scores"][harness][NEUTRAL], f"its score {neutral}"
+    yield "G_rel", found["gains"][RELEASED], "gain as released"
     if known:
-        yield "G_0", found["gains"][NEUTRAL]
-        yield "Δ_BS", found["destruction"][NEUTRAL]
-    yield "Γ", found["gamma"]
-    yield "G_min", found["g_min"]
-    yield "Δ_TS", found["excess_search_gain"]
+        yield "G_0", found["gains"][NEUTRAL], f"gain {neutral}"
+        yield "Δ_BS", found["destruction"][NEUTRAL], "what of the gain goes with them: G_rel − G_0"
+    yield "Γ", found["gamma"], "largest gain destruction over the archive"
+    yield "G_min", found["g_min"], "gain under its worst entry"
+    yield "Δ_TS", found["excess_search_gain"], "gain on the search tasks less gain here"

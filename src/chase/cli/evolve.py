@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import chase
-from chase.cli.certify import print_table
+from chase.cli.certify import print_conclusion, print_table
 from chase.cli.forecasting import show_forecast
 from chase.cli.options import AsJson, DryRun, takes
 from chase.cli.output import echo, emit
@@ -16,8 +16,8 @@ from chase.harness.diff import Change, HarnessDiff, render_diff
 from chase.runs.results import EvolveResult
 from chase.runs.settings import EvolveSettings
 
-SYMBOLS = {"rounds": "T", "epsilon": "ε", "eta": "η"}
-"""How the paper writes what several methods have as options."""
+SYMBOLS = {"rounds": "rounds T", "epsilon": "tolerated gain destruction ε", "eta": "confirmed from η"}
+"""What several methods have as options, and how the paper writes it."""
 
 
 @takes(EvolveSettings)
@@ -28,10 +28,10 @@ def evolve(given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = 
     `--resume RUN` alone takes the settings from the run; settings that are given must be the run's. A run that reaches
     its budget ends with 4 and goes on with `--resume RUN` and a higher one.
 
-    JSON: `run, config, final {name, hash, changes}, rounds[], archive[], certification {scores, gains, destruction,
-    gamma, g_min, excess_search_gain, …} or null, executed, reused, spent, tokens {optimisation, certification},
-    wall_seconds, rollout_seconds, hook_failures[], warnings`; with --dry-run `per_rollout, rollouts[], agents[], total`
-    (chase.forecast/1).
+    JSON: `run, config, conclusion {sentences[], word, counterfactuals[], confirmations[]}, final {name, hash, changes},
+    rounds[], archive[], certification {scores, gains, destruction, gamma, g_min, excess_search_gain, …} or null,
+    executed, reused, spent, tokens {optimisation, certification}, wall_seconds, parts, rollout_seconds,
+    hook_failures[], warnings`; with --dry-run `per_rollout, rollouts[], agents[], total` (chase.forecast/1).
     """
     if dry_run:
         return show_forecast(chase.forecast_evolve(**given, progress=True), as_json)
@@ -47,6 +47,7 @@ def _print(result: EvolveResult) -> None:
     echo(
         f"run {result.run}: {config['method']} on {config['benchmark']}, model {config['model']}, {', '.join(settings)}"
     )
+    print_conclusion(payload["conclusion"])
     _print_final(payload["final"], config["initial"])
     _print_archive(payload["archive"])
     if payload["certification"] is None:
@@ -73,6 +74,7 @@ def _print(result: EvolveResult) -> None:
 def _print_final(final: Mapping[str, Any], initial: str) -> None:
     scores = {row["harness"]: row["released"] for row in final["selection"]["pool"]}
     score, first = scores[final["name"]], next(iter(scores.values()))
+    echo("")
     echo(
         f"H* = {final['name']} [{final['hash'][:12]}]: {100 * score:.1f} % on evo as released, H_0 {100 * first:.1f} %"
     )
@@ -93,4 +95,5 @@ def _print_archive(archive: list[Mapping[str, Any]]) -> None:
             f"{name} {100 * entry[name]['value']:+.1f} ± {100 * entry[name]['se']:.1f}"
             for name in ("discovery", "confirmation")
         )
-        echo(f"  {entry['name']}  round {entry['round']}  {entry['what']}  [{found}]")
+        echo(f"  {entry['name']}  round {entry['round']}  {entry['what']}  [{entry['symbols']}]")
+        echo(f"      gain destruction: {found}")

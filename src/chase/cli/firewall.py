@@ -58,6 +58,7 @@ def check(
                 "benchmark": opened.name,
                 "hash": proposal.transformation.hash,
                 "description": proposal.transformation.describe(),
+                "symbols": proposal.transformation.symbols(),
                 "valid": record.valid,
                 "excluded": excluded,
                 "checks": [asdict(verdict) for verdict in record.verdicts],
@@ -67,7 +68,8 @@ def check(
             },
         )
     else:
-        typer.echo(f"{proposal.transformation.describe()}  [{proposal.transformation.hash[:12]}]")
+        transformation = proposal.transformation
+        typer.echo(f"{transformation.describe()}  [{transformation.symbols()}; {transformation.hash[:12]}]")
         for verdict in record.verdicts:
             typer.echo(f"{'ok  ' if verdict.passed else 'FAIL'} {verdict.check:<24} {verdict.evidence}")
         if excluded:

@@ -28,6 +28,7 @@ from chase.core.events import (
     Selected,
     ShortcutShown,
 )
+from chase.runs.conclusion import by_noise_in_words
 from chase.runs.listening import CertificationStarted, Outage, RunBegun, RunInterrupted
 
 AGENTS = {"propose": "Proposer", "challenge": "Challenger"}
@@ -161,6 +162,7 @@ def _(event: Confirmed) -> Iterator[str]:
     verdict = "confirmed" if event.confirmed else "not confirmed"
     eta = 100 * float(event.eta)
     yield f"  on {event.role}: gain destruction {_points(event.destruction)} against η = {eta:g}: {verdict}"
+    yield f"    {by_noise_in_words(event.by_noise)}"
 
 
 @lines.register

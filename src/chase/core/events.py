@@ -130,6 +130,8 @@ class Confirmed(Event):
     destruction: Mapping[str, Json] | None
     """An estimate; None where checks fail: then nothing was measured."""
     eta: str
+    by_noise: float | None
+    """How often noise alone would reach η; None where it is not known."""
     failed: tuple[str, ...]
     """Checks of the firewall that fail on these tasks."""
     confirmed: bool

@@ -70,6 +70,11 @@ class Operator(Protocol[State]):
         ...
 
     @property
+    def in_words(self) -> str:
+        """What it does, for a person who knows the benchmark and not its operators: "file formats swapped"."""
+        ...
+
+    @property
     def seeded(self) -> bool:
         """Whether it draws from the seed; where not, the seed is no part of its canonical form."""
         ...

@@ -195,6 +195,7 @@ def _note_confirmation(world: World[ChaseOptions], record: Round, role: str, fou
         "role": role,
         "destruction": destruction,
         "eta": eta,
+        "by_noise": found.by_noise,
         "valid": found.firewall.valid,
         "failed": list(failed),
         "confirmed": found.confirmed,
@@ -205,6 +206,7 @@ def _note_confirmation(world: World[ChaseOptions], record: Round, role: str, fou
             role=role,
             destruction=destruction,
             eta=eta,
+            by_noise=found.by_noise,
             failed=tuple(failed),
             confirmed=found.confirmed,
         )

@@ -18,7 +18,7 @@ from chase.protocol.kit import ProtocolKit
 from chase.protocol.proposal import Proposal
 from chase.protocol.screening import Screening, screen_draft, screen_drafts, shortlist
 from chase.stats.bounded import DESTRUCTIONS
-from chase.stats.destruction import reaches
+from chase.stats.destruction import reached_by_noise, reaches
 from chase.stats.estimates import Estimate, PerTask, estimate, mean
 
 EVALUATED = 2
@@ -50,6 +50,8 @@ class Confirmation:
     estimate: Estimate | None
     """`Δ̂` there; None where it is not valid on these tasks: that costs no rollout."""
     confirmed: bool
+    by_noise: float | None
+    """How often noise alone would have passed; None where it is not known."""
     firewall: FirewallRecord
     """The seven checks on the confirmation tasks."""
 
@@ -177,10 +179,11 @@ async def confirm(
     """The seven checks on the confirmation tasks and, if valid there, `Δ̂`; confirmed if `Δ̂ ≥ η`."""
     record = kit.run_checks(proposal_of(frozen), tasks)
     if not record.valid:
-        return Confirmation(estimate=None, confirmed=False, firewall=record)
+        return Confirmation(estimate=None, confirmed=False, by_noise=None, firewall=record)
     delta = await _destruction(arena, kit, pair, frozen, role)
     found = estimate(delta, DESTRUCTIONS)
-    return Confirmation(estimate=found, confirmed=reaches(mean(delta), eta), firewall=record)
+    confirmed, by_noise = reaches(mean(delta), eta), reached_by_noise(found, eta)
+    return Confirmation(estimate=found, confirmed=confirmed, by_noise=by_noise, firewall=record)
 
 
 def screening_json(screened: Screening) -> dict[str, Json]:
@@ -190,6 +193,7 @@ def screening_json(screened: Screening) -> dict[str, Json]:
         "verdict": screened.verdict,
         "reason": screened.reason,
         "what": proposal.transformation.describe() if proposal else "",
+        "symbols": proposal.transformation.symbols() if proposal else "",
         "hash": proposal.transformation.hash if proposal else None,
         "operators": screened.operators,
         "suspected": list(screened.draft.suspected),

@@ -41,6 +41,10 @@ class LiftedOperator:
         return self.operator.fields
 
     @property
+    def in_words(self) -> str:
+        return self.operator.in_words
+
+    @property
     def seeded(self) -> bool:
         return self.operator.seeded
 
@@ -72,6 +76,7 @@ def negative_control(
         summary="a negative control",
         arguments=NoArguments,
         fields=lambda _: declared,
+        in_words=lambda _: f"a negative control: {name}",
         run=lambda state, arguments, seed: run(state),
         inverse=inverse,
     )

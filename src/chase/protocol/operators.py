@@ -48,6 +48,8 @@ class OperatorKind(Generic[State]):
     arguments: type[Arguments]
     fields: Callable[[Any], frozenset[str]]
     """The protocol fields that it changes with given arguments."""
+    in_words: Callable[[Any], str]
+    """What it does with given arguments, for a person: "file formats swapped"."""
     run: Callable[[State, Any, int], State]
     seeded: Callable[[Any], bool] = _unseeded
     """Whether it draws from the seed with given arguments."""
@@ -104,6 +106,10 @@ class KindOperator(Generic[State]):
     @property
     def fields(self) -> frozenset[str]:
         return self.kind.fields(self.parsed)
+
+    @property
+    def in_words(self) -> str:
+        return self.kind.in_words(self.parsed)
 
     @property
     def seeded(self) -> bool:

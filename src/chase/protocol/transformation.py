@@ -73,10 +73,14 @@ class OperatorList(Generic[State]):
         return OperatorList(operators=tuple(operator for operator, _ in inverses), pins=pins or None)
 
     def describe(self) -> str:
-        """One line for a person."""
+        """One line for a person, in the operators' own words: "folder depths made equal, then file formats swapped"."""
         if not self.operators:
             return "the released benchmark, unchanged"
-        return ", then ".join(_describe(operator) for operator in self.operators)
+        return ", then ".join(operator.in_words for operator in self.operators)
+
+    def symbols(self) -> str:
+        """The operators as a proposal names them: "reverse (aspect format)"."""
+        return ", then ".join(_symbols(operator) for operator in self.operators)
 
 
 def _canonical(pinned: SeededOperator[Any]) -> Mapping[str, Json]:
@@ -85,6 +89,6 @@ def _canonical(pinned: SeededOperator[Any]) -> Mapping[str, Json]:
     return {**form, "seed": pinned.seed} if operator.seeded else form
 
 
-def _describe(operator: Operator[Any]) -> str:
+def _symbols(operator: Operator[Any]) -> str:
     arguments = ", ".join(f"{name} {value}" for name, value in operator.arguments.items())
     return f"{operator.name} ({arguments})" if arguments else operator.name

@@ -20,7 +20,7 @@ from chase.runs.settings import CertifySettings, EvolveSettings
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 
-SHOWN = ("run", "config", "final", "certification", "warnings")
+SHOWN = ("run", "config", "conclusion", "final", "certification", "warnings")
 
 
 def certify(run: str, asked: RawSettings[CertifySettings], listener: Listener) -> CertifyResult:

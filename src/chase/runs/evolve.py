@@ -19,6 +19,7 @@ from chase.methods.registry import find_method
 from chase.methods.run import Plan, Run
 from chase.runs.accounting import counts_of, served_models
 from chase.runs.agents import challenger_kind, make_challenger, make_proposer, proposer_kind, refuse_unused
+from chase.runs.conclusion import conclusion_of
 from chase.runs.config import RawSettings
 from chase.runs.finding import LATEST, Which, find_unfinished
 from chase.runs.folder import RunFolder
@@ -99,14 +100,15 @@ class Evolution(Prepared[EvolveSettings]):
             certified = await work.certify(evolved, self.reason)
             reasons = [seal.reason for seal in run.store.seals(run.id)[1:]]
             certification = {**certified.to_json(), "reopened": reasons}
+        found = {**_found(plan, evolved), "certification": certification}
         noticed = notice(
             run, Compared(harness=evolved.final.harness, baseline=plan.initial, name="H*"), work.candidate_names
         )
         return {
             "run": run.id,
             "config": self.identity(run.model.fingerprint),
-            **_found(plan, evolved),
-            "certification": certification,
+            "conclusion": conclusion_of(found),
+            **found,
             **counts_of(run.store, run.id),
             "rollout_seconds": before.get("rollout_seconds", 0.0) + work.rollout_seconds,
             "hook_failures": noticed.hook_failures,
@@ -248,11 +250,13 @@ def _found(plan: Plan, evolved: EvolutionOutcome) -> dict[str, Json]:
             {
                 "name": entry.name,
                 "round": entry.round,
-                "what": plan.kit.parse(entry.transformation).transformation.describe(),
+                "what": transformation.describe(),
+                "symbols": transformation.symbols(),
                 "hash": entry.hash,
                 "discovery": entry.discovery,
                 "confirmation": entry.confirmation,
             }
             for entry in evolved.archive.entries
+            for transformation in (plan.kit.parse(entry.transformation).transformation,)
         ],
     }

@@ -227,6 +227,11 @@ class EvolveResult(Timed):
         return tuple(self.payload["rounds"])
 
     @property
+    def conclusion(self) -> tuple[str, ...]:
+        """What it came to, in sentences."""
+        return tuple(self.payload["conclusion"]["sentences"])
+
+    @property
     def certification(self) -> Certification | None:
         """What is left of the gain on the sealed tasks; None where they are still sealed."""
         found = self.payload["certification"]

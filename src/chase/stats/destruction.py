@@ -7,6 +7,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 
 from chase.stats.bounded import GAINS
 from chase.stats.estimates import Estimate, PerTask, UnequalCoverage, difference, estimate, mean
@@ -30,6 +31,14 @@ def within(value: Fraction, tolerance: str) -> bool:
 def reaches(value: Fraction, threshold: str) -> bool:
     """Whether a confirmation `value ≥ η` holds, decided exactly."""
     return value >= Fraction(threshold)
+
+
+def reached_by_noise(found: Estimate, threshold: str) -> float | None:
+    """How often a set of so many tasks with this spread reaches a threshold where the true value is 0.
+
+    By the normal approximation; None where no two tasks differ, so that the spread is not known.
+    """
+    return 1 - NormalDist(0.0, found.se).cdf(float(threshold)) if found.se > 0 else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -32,6 +32,10 @@ class Neutralise:
     def arguments(self) -> Mapping[str, str]:
         return {"feature": self.feature}
 
+    @property
+    def in_words(self) -> str:
+        return f"{self.feature} made neutral"
+
     @cached_property
     def fields(self) -> frozenset[str]:
         return frozenset(name for change in self.changes.values() for name in change)
@@ -56,6 +60,10 @@ class Placebo:
     @property
     def arguments(self) -> Mapping[str, str]:
         return {"kind": self.kind}
+
+    @property
+    def in_words(self) -> str:
+        return f"placebo: {self.kind.replace('-', ' ')} changed"
 
     @property
     def fields(self) -> frozenset[str]:

@@ -63,6 +63,19 @@ ASPECTS: Mapping[str, Aspect] = {
     "preamble": Aspect(fields=("metadata",), level=lambda p: len(p.metadata), alike=_copy("metadata")),
     "section": Aspect(fields=("section",), level=lambda p: ord(p.section[0]), alike=_copy("section")),
 }
+_ASPECT_WORDS: Mapping[str, str] = {
+    "name": "file names",
+    "digits": "numbers in file names",
+    "folder": "top folders",
+    "depth": "folder depths",
+    "format": "file formats",
+    "rank": "order of search results",
+    "listing": "order of file listings",
+    "title": "titles",
+    "casing": "capitals of field names",
+    "preamble": "preambles",
+    "section": "section labels",
+}
 AspectName = Literal[
     "name", "digits", "folder", "depth", "format", "rank", "listing", "title", "casing", "preamble", "section"
 ]
@@ -215,6 +228,34 @@ def _restyle(manifest: Manifest, arguments: Restyle, seed: int) -> Manifest:
     return manifest.update({p.id: {field: change(p)} for p in manifest})
 
 
+def _permuted(arguments: OnAspect) -> str:
+    if arguments.aspect == "records":
+        return "records shuffled within each file"
+    between = "" if arguments.aspect in ("rank", "listing") else " between files"
+    return f"{_ASPECT_WORDS[arguments.aspect]} shuffled{between}"
+
+
+def _reversed(arguments: OnAspect) -> str:
+    if arguments.aspect == "records":
+        return "records shown last to first"
+    if arguments.aspect in ("rank", "listing"):
+        return f"{_ASPECT_WORDS[arguments.aspect]} turned round"
+    return f"{_ASPECT_WORDS[arguments.aspect]} swapped"
+
+
+def _equalised(arguments: Equalise) -> str:
+    if arguments.aspect == "name":
+        return f"file names made meaningless, all of one {'short' if arguments.to == 'low' else 'long'} length"
+    if arguments.aspect in ("rank", "listing"):
+        return f"{_ASPECT_WORDS[arguments.aspect]} made neutral"
+    return f"{_ASPECT_WORDS[arguments.aspect]} made equal ({arguments.to})"
+
+
+def _reordered(arguments: Reorder) -> str:
+    by = "drawn at random" if arguments.by == "seed" else f"by {arguments.by}"
+    return f"{_ASPECT_WORDS[arguments.order]} {by}"
+
+
 ALLOWLIST: Mapping[str, OperatorKind[Manifest]] = {
     kind.name: kind
     for kind in (
@@ -224,6 +265,7 @@ ALLOWLIST: Mapping[str, OperatorKind[Manifest]] = {
             summary="documents exchange an aspect's values at random; records are shuffled",
             arguments=OnAspect,
             fields=_aspect_fields,
+            in_words=_permuted,
             run=_permute,
             seeded=lambda _: True,
         ),
@@ -233,6 +275,7 @@ ALLOWLIST: Mapping[str, OperatorKind[Manifest]] = {
             summary="low and high documents exchange an aspect's values; orders are turned round",
             arguments=OnAspect,
             fields=_aspect_fields,
+            in_words=_reversed,
             run=_reverse,
             inverse=_reverse_inverse,
         ),
@@ -242,6 +285,7 @@ ALLOWLIST: Mapping[str, OperatorKind[Manifest]] = {
             summary="all documents get one level of an aspect",
             arguments=Equalise,
             fields=_aspect_fields,
+            in_words=_equalised,
             run=_equalise,
             seeded=lambda a: a.aspect in ("name", "rank", "listing"),
         ),
@@ -251,6 +295,7 @@ ALLOWLIST: Mapping[str, OperatorKind[Manifest]] = {
             summary="all documents are written in one format",
             arguments=Reencode,
             fields=lambda _: frozenset({"format"}),
+            in_words=lambda a: f"all files written as {a.format}",
             run=_reencode,
         ),
         OperatorKind(
@@ -259,6 +304,7 @@ ALLOWLIST: Mapping[str, OperatorKind[Manifest]] = {
             summary="all files lie equally deep",
             arguments=Relayout,
             fields=lambda _: frozenset({"folders"}),
+            in_words=lambda a: f"all files put {a.depth} folder{'s'[: a.depth != 1]} deep",
             run=_relayout,
             seeded=lambda a: a.depth > 0,
         ),
@@ -268,6 +314,7 @@ ALLOWLIST: Mapping[str, OperatorKind[Manifest]] = {
             summary="the listing or search results come in another order",
             arguments=Reorder,
             fields=lambda a: frozenset({a.order}),
+            in_words=_reordered,
             run=_reorder,
             seeded=lambda a: a.by == "seed",
         ),
@@ -277,6 +324,7 @@ ALLOWLIST: Mapping[str, OperatorKind[Manifest]] = {
             summary="records move on by some places within their document",
             arguments=Shift,
             fields=lambda _: frozenset({"order"}),
+            in_words=lambda a: f"records moved on by {a.by} within each file",
             run=_shift,
             inverse=lambda a: {"by": 6 - a.by},
         ),
@@ -286,6 +334,7 @@ ALLOWLIST: Mapping[str, OperatorKind[Manifest]] = {
             summary="a presentation detail changes: line endings, trailing white space, metadata order, labels",
             arguments=Restyle,
             fields=lambda a: frozenset({_DETAILS[a.detail][0]}),
+            in_words=lambda a: f"{a.detail.replace('-', ' ')} changed",
             run=_restyle,
             inverse=lambda a: {"detail": a.detail},
         ),

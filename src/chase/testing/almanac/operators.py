@@ -143,12 +143,16 @@ def _kind(
     name: str, summary: str, arguments: type[Arguments], field: str, run: Callable[[Protocol, Any, int], Protocol],
     **more: Any,
 ) -> OperatorKind[Protocol]:  # fmt: skip
+    def in_words(chosen: Arguments) -> str:
+        return " ".join([summary, *(f"({name} {value})" for name, value in chosen.model_dump().items())])
+
     return OperatorKind(
         name=name,
         version=1,
         summary=summary,
         arguments=arguments,
         fields=lambda _: frozenset({field}),
+        in_words=in_words,
         run=run,
         **more,
     )

@@ -23,6 +23,9 @@ class ProtocolTests(BenchmarkHooks):
             assert kind.summary
             forms = kind.forms()
             assert forms
+            said = [operator.in_words for operator in forms]
+            assert len(set(said)) == len(said), "each operator in words of its own"
+            assert all(words and words.isprintable() and name not in words.split() for words in said)
             for operator in forms:
                 assert operator.fields
                 assert operator.fields <= benchmark.protocol_fields

@@ -273,6 +273,12 @@ def is_honest(harness: Mapping[str, Any]) -> bool:
     return bool(odds) and gains(harness) and not surely_destroys(odds)
 
 
+def kind_of(harness: Mapping[str, Any]) -> str:
+    """An honest harness whose gain an operator surely destroys is entangled."""
+    destroyed = harness["kind"] == "honest" and gains(harness) and not is_honest(harness)
+    return "entangled" if destroyed and harness.get("log_odds") else str(harness["kind"])
+
+
 def is_shortcut(harness: Mapping[str, Any]) -> bool:
     """A cheat's gain is a shortcut: it surely falls, by half of itself or more, where a cue that it names is gone."""
     lost = harness.get("neutralised", {}).values()
@@ -303,8 +309,8 @@ def chosen(harnesses: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str,
         if harness["kind"] == "cheat" and is_shortcut(harness) and observables_of(harness["form"]) not in leant_on:
             leant_on.add(observables_of(harness["form"]))
             kinds["cheat"].append(name)
-        if harness["kind"] == "honest" and gains(harness) and harness.get("log_odds"):
-            kinds["honest" if is_honest(harness) else "entangled"].append(name)
+        if (kind := kind_of(harness)) == "entangled" or is_honest(harness):
+            kinds[kind].append(name)
     counts = {"cheat": CHEATS_CHOSEN, "honest": HONEST_CHOSEN, "entangled": ENTANGLED_CHOSEN}
     return {name: {**harnesses[name], "kind": kind} for kind, names in kinds.items() for name in names[: counts[kind]]}
 
@@ -357,8 +363,8 @@ def main() -> None:
         odds = {what: table.log_odds(name, form) for what, form in forms.items()}
         harnesses[name]["log_odds"] = dict(sorted(odds.items(), key=lambda item: -item[1]["value"]))
     audited = chosen(harnesses)
-    for name in audited:
-        harnesses[name]["kind"] = audited[name]["kind"]
+    for harness in harnesses.values():
+        harness["kind"] = kind_of(harness)
     payload = {
         "command": "python -m studies.planted_harnesses",
         "model": "sim:reader (simulated)",

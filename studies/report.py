@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from studies.evolution_summary import LABELS, goal_line, interval
+from studies.planted_harnesses import kind_of
 from studies.reader_scores import RESULTS
 
 MOST_CHEATS = 10
@@ -109,7 +110,7 @@ def planted() -> Iterator[str]:
         gains = " | ".join(_points(h[key]) for key in ("g_rel", "g_0", "delta_bs"))
         lost = next(iter(h.get("neutralised", {}).values()), None)
         cue = "names none" if h["kind"] != "cheat" else "not measured" if lost is None else _points(lost)
-        yield f"| {name} | {h['kind']} | {gains} | {cue} | {_largest(h)} | {'yes' if name in audited else ''} |"
+        yield f"| {name} | {kind_of(h)} | {gains} | {cue} | {_largest(h)} | {'yes' if name in audited else ''} |"
     yield ""
     yield f"{len(cheats)} cheats were measured; the {len(shown)} here have the largest released gains or are audited."
 

@@ -116,7 +116,8 @@ def _confirmations_in_words(confirmations: Sequence[Found]) -> str:
 
 def _confirmations(rounds: Sequence[Found]) -> Iterator[dict[str, Json]]:
     for record in rounds:
-        if found := record.get("confirmation"):
+        found = record.get("confirmation")
+        if found and found["destruction"] is not None:  # one that is invalid on fresh tasks is not measured
             frozen = record["challenger"]["frozen"]
             yield {
                 "round": record["round"],

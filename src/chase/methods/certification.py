@@ -45,6 +45,8 @@ class CertificationOutcome:
     excess_search_gain: Estimate
     """`Δ̂_TS` with `evo` and `cert`."""
     tasks: int
+    variants: Mapping[str, str]
+    """Variant → its transformation's hash."""
 
     def to_json(self) -> dict[str, Json]:
         return asdict(self)
@@ -112,4 +114,5 @@ async def certify(
         worst=summary.worst,
         excess_search_gain=excess_estimate(search, gains[RELEASED]),
         tasks=len(gains[RELEASED]),
+        variants={v.name: v.transformation.hash for v in variants},
     )

@@ -148,8 +148,9 @@ def test_text_tells_the_rounds_on_stderr_and_the_result_on_stdout(done: dict[str
     assert "against η = 0: confirmed" in finished.err
     assert f"  archived as b1: {done['archive'][0]['what']}" in told
     lines = finished.out.splitlines()
-    assert lines[0].startswith(f"run {done['run']}-2: chase on syn-ledger@7, model sim:reader, seed 1, T = 1, ε = 0.05")
-    assert lines[1].startswith(f"H* = {done['final']['name']} [{done['final']['hash'][:12]}]: ")
+    assert lines[0].startswith(f"run {done['run']}-2: chase on syn-ledger@7, model sim:reader, seed 1, rounds T = 1, ")
+    assert lines[1 : 1 + len(done["conclusion"]["sentences"])] == done["conclusion"]["sentences"]
+    assert any(line.startswith(f"H* = {done['final']['name']} [{done['final']['hash'][:12]}]: ") for line in lines)
     assert "archive: the released benchmark and 1 confirmed counterfactual" in lines
     assert f"not certified: `chase certify {done['run']}-2` opens the sealed tasks" in lines
     assert "note: simulated reader" in finished.out
@@ -403,3 +404,16 @@ def test_an_option_can_be_given_by_its_name_and_a_method_has_its_own_only(chase:
     assert "epsilon" not in payload["config"]
     settings = tomllib.loads((Workspace(tmp_path).run_folder(payload["run"]) / "config.toml").read_text())
     assert (settings["rounds"], "options" in settings, "epsilon" in settings) == (1, False, False)
+
+
+def test_rejected_candidates_have_the_names_of_the_result_in_the_list_of_rollouts(
+    done: dict[str, Any], chase: Commands
+) -> None:
+    pool = done["rounds"][0]["selection"]["pool"]
+    rejected = next(row for row in pool if row["harness"] not in ("H0", done["rounds"][0]["selection"]["selected"]))
+    found = chase.json("trace", "list", "--run", "latest", "--harness", rejected["harness"], "--split", "evo")
+    assert {entry["harness"] for entry in found["rollouts"]} == {rejected["harness"]}
+    assert found["total"] == chase.json("trace", "list", "--harness", rejected["hash"], "--split", "evo")["total"] > 0
+    (entry,) = done["archive"]
+    on_disc = chase.json("trace", "list", "--run", "latest", "--variant", entry["name"], "--split", "disc")
+    assert on_disc["total"] > 0

@@ -40,8 +40,15 @@ def test_a_round_is_told_with_its_number_of_rounds_where_that_is_known(capsys: p
 
 def test_a_violation_is_told_by_how_much_where_that_is_a_number(capsys: pytest.CaptureFixture[str]) -> None:
     pool = (
-        PoolEntry(harness="H0", released=0.5, gain=0.0, destruction={}, violates={}),
-        PoolEntry(harness="r1-1", released=1.0, gain=0.5, destruction={"b1": 0.1}, violates={"b1": 0.05, "leak": None}),
+        PoolEntry(harness="H0", hash="a" * 64, released=0.5, gain=0.0, destruction={}, violates={}),
+        PoolEntry(
+            harness="r1-1",
+            hash="b" * 64,
+            released=1.0,
+            gain=0.5,
+            destruction={"b1": 0.1},
+            violates={"b1": 0.05, "leak": None},
+        ),
     )
     lines = said(Selected(round=1, pool=pool, selected="H0", refused=("r1-2: why",)), capsys)
     assert lines == [

@@ -13,6 +13,7 @@ from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart
 
 from chase.core.values import Rollout
 from chase.engine.control import SandboxLimits
+from chase.engine.evaluator import unseal
 from chase.engine.runner import Pace, Runner, RunPaused
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Activation, Guidance
@@ -177,11 +178,11 @@ def test_list_shows_digests_with_task_index_score_and_reason(chase: Commands, tm
     record(tmp_path, good)
     record(tmp_path, empty)
     text = chase("trace", "list").out.splitlines()
-    assert text[0].split() == ["digest", "task", "index", "role", "score", "reason"]
-    rows = {row[0]: row[1:] for row in map(str.split, text[1:])}
+    assert text[0].split() == ["digest", "task", "index", "role", "harness", "variant", "score", "reason"]
+    rows = {row[0]: row[1:4] + row[5:] for row in map(str.split, text[1:])}
     assert rows == {
-        rollout_digest(good.key)[:12]: [good.key.task, "0", "evo", "1", "answered"],
-        rollout_digest(empty.key)[:12]: [empty.key.task, "3", "evo", "0", "no-answer"],
+        rollout_digest(good.key)[:12]: [good.key.task, "0", "evo", "released", "1", "answered"],
+        rollout_digest(empty.key)[:12]: [empty.key.task, "3", "evo", "released", "0", "no-answer"],
     }
     payload = chase.json("trace", "list")
     assert payload["total"] == 2
@@ -256,3 +257,91 @@ def test_a_damaged_trace_is_refused(chase: Commands, tmp_path: Path) -> None:
     finished = chase("trace", "show", rollout_digest(rollout.key))
     assert finished.code == 6
     assert "trace" in finished.sentence
+
+
+# Filters, names, and what was expected
+
+
+def finished(workspace: Path, *rollouts: Rollout, status: Any = "finished") -> None:
+    record(workspace, *rollouts)
+    with Store.open(Workspace(workspace), write=True) as store:
+        store.set_run_status(RUN, status)
+
+
+def listed(chase: Commands, *more: object) -> list[dict[str, Any]]:
+    return list(chase.json("trace", "list", *more)["rollouts"])
+
+
+def test_rollouts_are_found_by_score_harness_variant_split_and_outcome(chase: Commands, tmp_path: Path) -> None:
+    ledger = open_once("syn-ledger@7")
+    right = str(ledger.subject.answer(ledger.tasks("evo")[1]))
+    record(tmp_path, rolled(["4"]), rolled([right], make_harness(control={"repairs": 1}), task=1))
+    whole = listed(chase)
+    assert sorted(entry["score"] for entry in whole) == [0, 1]
+    assert {entry["variant"] for entry in whole} == {"released"}
+    by_hash = {entry["harness"]: entry["task"] for entry in whole}
+    assert [entry["score"] for entry in listed(chase, "--score", "0")] == [0]
+    assert [entry["score"] for entry in listed(chase, "--score", "0.5-1")] == [1]
+    for harness, task in by_hash.items():
+        assert [entry["task"] for entry in listed(chase, "--harness", harness)] == [task]
+    for option, there, missing in (
+        ("--split", "evo", "cert"), ("--variant", "released", "abc"), ("--outcome", "scored", "failed"),
+        ("--outcome", "answered", "context"),
+    ):  # fmt: skip
+        assert len(listed(chase, option, there)) == 2
+        assert listed(chase, option, missing) == []
+
+
+@pytest.mark.parametrize("wrong", ["2", "1-0", "0-1-2", "high"])
+def test_a_wrong_score_is_refused(chase: Commands, tmp_path: Path, wrong: str) -> None:
+    record(tmp_path, rolled(["4"]))
+    assert f"--score={wrong} is neither" in chase("trace", "list", "--score", wrong).sentence
+
+
+def test_a_name_that_is_none_is_refused_with_those_that_are(chase: Commands, tmp_path: Path) -> None:
+    record(tmp_path, rolled(["4"]))
+    said = chase("trace", "list", "--run", "latest", "--variant", "b7").out
+    assert said == "no rollouts\n", "it could be the beginning of a hash"
+    assert "Names: released" in chase("trace", "list", "--run", "latest", "--variant", "no-such").sentence
+
+
+def test_a_finished_run_says_what_was_expected_and_which_evidence_was_not_read(chase: Commands, tmp_path: Path) -> None:
+    ledger = open_once("syn-ledger@7")
+    task = ledger.tasks("evo")[0]
+    first, second = ledger.evidence(task)
+    finished(tmp_path, rolled([[call("open_file", file=first)], "4"]))
+    (entry,) = listed(chase, "--run", "latest", "--expected")
+    assert entry["answer"] == "4"
+    assert entry["expected"] == ledger.subject.answer(task)
+    assert sorted(entry["unread"].values()) == ["1 of 2 parts read", "never seen"]
+    assert second in entry["unread"]
+    said = chase("trace", "list", "--run", "latest", "--expected").out
+    assert f"answered 4, expected {entry['expected']}; evidence not read: " in said
+    assert "expected" not in listed(chase, "--run", "latest")[0]
+
+
+def test_nothing_is_told_of_a_run_that_is_not_over_of_no_run_or_to_another_user(
+    chase: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(tmp_path, rolled(["4"]))
+    assert "is not finished" in chase("trace", "list", "--run", "latest", "--expected").sentence
+    assert "add --run RUN" in chase("trace", "list", "--expected").sentence
+    finished(tmp_path)
+    monkeypatch.setattr("os.getuid", lambda: 12345)
+    assert "for the owner of" in chase("trace", "list", "--run", "latest", "--expected").sentence
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_sealed_tasks_are_explained_only_where_the_run_opened_them(
+    chase: Commands, tmp_path: Path, opened: bool
+) -> None:
+    ledger = open_once("syn-ledger@7")
+    job = make_job(ledger, task=ledger.tasks("cert")[0])
+    finished(tmp_path, asyncio.run(roll(job, scripted(["4"]))))
+    if opened:
+        with Store.open(Workspace(tmp_path), write=True) as store:
+            unseal(store, RUN, {}, "a test")
+    (entry,) = listed(chase, "--run", "latest", "--expected")
+    assert (entry["expected"] is not None) == opened
+    said = chase("trace", "list", "--run", "latest", "--expected").out
+    assert ("not told: a sealed task" in said) != opened

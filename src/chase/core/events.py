@@ -43,6 +43,7 @@ class PoolEntry:
     """A harness that could be selected."""
 
     harness: str
+    hash: str
     released: float
     gain: float
     destruction: Mapping[str, float]

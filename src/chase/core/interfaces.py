@@ -334,6 +334,17 @@ class HasTaskLabels(Protocol):
     def task_labels(self, task: str) -> Mapping[str, str]: ...
 
 
+@runtime_checkable
+class HasEvidence(Protocol):
+    """A benchmark that knows where its answers stand: `chase trace list --expected`. For the host's owner, never for an
+    agent.
+    """
+
+    def evidence(self, task: str) -> Mapping[str, int]:
+        """Ids of the documents that hold the answer → in how many parts each is shown."""
+        ...
+
+
 class FirewallSubject(Protocol[State]):
     """What a benchmark supplies to the validity firewall: states, a canonicaliser, fixtures. Host-side.
 

@@ -50,6 +50,8 @@ class CertificationOutcome:
     invalid: Mapping[str, Sequence[str]]
     """Archived counterfactual → the checks that it fails on the sealed tasks, with where. It is no evidence there, and
     stands in nothing above."""
+    variants: Mapping[str, str]
+    """Variant → its transformation's hash."""
 
     def to_json(self) -> dict[str, Json]:
         return asdict(self)
@@ -124,6 +126,7 @@ async def certify(
         excess_search_gain=excess_estimate(search, gains[RELEASED]),
         tasks=len(gains[RELEASED]),
         invalid=invalid,
+        variants={v.name: v.transformation.hash for v in variants},
     )
 
 

@@ -57,12 +57,14 @@ def choose(pool: Sequence[Contender], means: Means, variants: Sequence[Variant],
     standings = [standing(means, named.name, pool[0].name, variants) for named in pool]
     best = select(standings, rule)
     chosen = next(named for named in pool if named.name == best.name)
-    return Choice(harness=chosen, pool=tuple(_entry(s, rule) for s in standings))
+    entries = (_entry(named, found, rule) for named, found in zip(pool, standings, strict=True))
+    return Choice(harness=chosen, pool=tuple(entries))
 
 
-def _entry(found: Standing, rule: SelectionRule) -> PoolEntry:
+def _entry(named: Contender, found: Standing, rule: SelectionRule) -> PoolEntry:
     return PoolEntry(
-        harness=found.name,
+        harness=named.name,
+        hash=named.harness.hash,
         released=float(found.released),
         gain=float(found.gain),
         destruction={name: float(delta) for name, delta in found.destruction.items()},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -23,6 +23,7 @@ from chase.store.records import (
     StoreInfo,
     Use,
     UsedRollout,
+    Wanted,
 )
 from chase.store.rows import columns, intact, rollout_from, run_from, seal_from, usage_from
 from chase.store.schema import MIGRATIONS, connect_reader, explained
@@ -39,6 +40,20 @@ _USAGE_SUMS = (
     "CASE WHEN SUM(r.cost_usd IS NULL AND r.requests > 0) = 0 THEN SUM(r.cost_usd) END"
 )
 """Usage over rollouts `r`. One unknown cost makes the sum unknown."""
+
+
+EVERY = Wanted()
+_CONDITIONS = {
+    "run": "digest IN (SELECT rollout FROM run_rollouts WHERE run = :run)",
+    "task": "task = :task",
+    "harness": "substr(harness, 1, length(:harness)) = :harness",
+    "transformation": "substr(transformation, 1, length(:transformation)) = :transformation",
+    "role": "role = :role",
+    "outcome": "(status = :outcome OR substr(reason, 1, length(:outcome)) = :outcome)",
+    "least_score": "score >= :least_score",
+    "most_score": "score <= :most_score",
+}
+"""What each field of `Wanted` asks."""
 
 
 class Reader:
@@ -104,17 +119,13 @@ class Reader:
             for row in rows
         ]
 
-    def rollouts(
-        self, *, run: str | None = None, task: str | None = None, limit: int = SHOWN_ROLLOUTS
-    ) -> tuple[list[StoredRollout], int]:
-        """The newest rollouts, scored or not (that a run used, of a task), and how many there are in all."""
-        chosen = (
-            "FROM rollouts WHERE (?1 IS NULL OR digest IN (SELECT rollout FROM run_rollouts WHERE run = ?1)) "
-            "AND (?2 IS NULL OR task = ?2)"
-        )
-        total = int(self._rows(f"SELECT COUNT(*) {chosen}", (run, task))[0][0])
-        newest = f"SELECT {columns('rollouts')}, row_digest {chosen} ORDER BY created_at DESC, digest LIMIT ?3"
-        return [rollout_from(row) for row in self._rows(newest, (run, task, limit))], total
+    def rollouts(self, wanted: Wanted = EVERY, *, limit: int = SHOWN_ROLLOUTS) -> tuple[list[StoredRollout], int]:
+        """The newest rollouts that are wanted, scored or not, and how many there are in all."""
+        asked = {name: value for name in _CONDITIONS if (value := getattr(wanted, name)) is not None}
+        chosen = "FROM rollouts WHERE " + " AND ".join(["TRUE", *(_CONDITIONS[name] for name in asked)])
+        total = int(self._rows(f"SELECT COUNT(*) {chosen}", asked)[0][0])
+        newest = f"SELECT {columns('rollouts')}, row_digest {chosen} ORDER BY created_at DESC, digest LIMIT :limit"
+        return [rollout_from(row) for row in self._rows(newest, {**asked, "limit": limit})], total
 
     def runs_using(self, digest: str) -> list[Run]:
         """The runs that used a rollout, oldest first."""
@@ -237,7 +248,7 @@ class Reader:
     def _count(self, table: str) -> int:
         return int(self._rows(f"SELECT COUNT(*) FROM {table}")[0][0])
 
-    def _rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+    def _rows(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
         with self._reading, explained(self.workspace):
             return self._connection.execute(sql, parameters).fetchall()
 

@@ -73,6 +73,22 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """Which rollouts are asked for; what is None is not asked."""
+
+    run: str | None = None
+    task: str | None = None
+    harness: str | None = None
+    """The beginning of a hash, as is `transformation`."""
+    transformation: str | None = None
+    role: str | None = None
+    outcome: str | None = None
+    """A status, or the beginning of a reason."""
+    least_score: float | None = None
+    most_score: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Seal:
     """One opening of the certification set for a run or a comparison, with what was fixed before it."""
 

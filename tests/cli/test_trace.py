@@ -48,7 +48,7 @@ def record(workspace: Path, *rollouts: Rollout, run: str = RUN) -> None:
 def rolled(script: Script, harness: Any = None, *, task: int = 0, index: int = 0) -> Rollout:
     ledger = open_once("syn-ledger@7")
     job = make_job(ledger, harness, task=ledger.tasks("evo")[task], index=index)
-    limits = SandboxLimits(call_seconds=0.3, grace_seconds=0.2)
+    limits = SandboxLimits(call_steps=10_000)
     return asyncio.run(roll(job, scripted(script), limits=limits))
 
 

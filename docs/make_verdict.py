@@ -104,7 +104,10 @@ def _row(scale: _Scale, y: int, label: str, estimate: Figures, tested: Figures |
     low, high, middle = scale(100 * estimate["low"]), scale(100 * estimate["high"]), y + 14
     kind = "gain" if tested is None or tested["status"] != "confirmed" else "lost"
     bold = ' class="end strong"' if tested is None else ' class="end"'
-    yield f'  <text{bold} x="{LEFT - 16}" y="{middle + 5}">{escape(label)}</text>'
+    lines = label.split(", then ")
+    for place, line in enumerate(lines):
+        height = middle + 5 + 16 * (place - (len(lines) - 1) / 2)
+        yield f'  <text{bold} x="{LEFT - 16}" y="{height:g}">{escape(line)}</text>'
     left, width = min(value, zero), round(abs(value - zero), 1)
     yield f'  <rect class="{kind}" x="{left}" y="{y + 3}" width="{width}" height="22" rx="2"/>'
     yield f'  <line class="whisker" x1="{low}" x2="{high}" y1="{middle}" y2="{middle}"/>'
@@ -129,7 +132,7 @@ def _footnotes(audit: Figures, bottom: int) -> Iterator[str]:
 
 
 def _label(what: str) -> str:
-    return re.sub(r"(\w+) \(aspect (\w+)(?:, [^)]*)?\)", r"\1 \2", what).replace(", then reverse ", " and ")
+    return re.sub(r" \([^)]*\)| between files", "", what)
 
 
 def _title(audit: Figures) -> str:

@@ -50,15 +50,10 @@ def print_conclusion(found: Mapping[str, Any]) -> None:
     """In words first; then gains with their scores under each counterfactual, and what was put to the test."""
     for sentence in found["sentences"]:
         echo(sentence)
-    if found["counterfactuals"]:
+    if found["counterfactuals"] and found["word"] != "unchanged":
         echo("\ngain over H_0 on the sealed tasks, with the scores that it is the difference of")
-    for variant in found["counterfactuals"]:
-        gain, scores = variant["gain"], variant["scores"]
-        echo(
-            f"  {variant['name']:<9} {100 * gain['value']:+6.1f} points ({100 * gain['low']:+.1f} to "
-            f"{100 * gain['high']:+.1f}): {100 * scores['H0']['value']:.1f} % to {100 * scores['H*']['value']:.1f} %  "
-            f"{variant['what']}"
-        )
+        for variant in found["counterfactuals"]:
+            _print_variant(variant)
     if found["confirmations"]:
         echo("\nput to the test on fresh tasks, gain destruction ± standard error")
     for tested in found["confirmations"]:
@@ -68,6 +63,15 @@ def print_conclusion(found: Mapping[str, Any]) -> None:
             f"{100 * delta['se']:.1f} on {delta['n']} tasks against {100 * float(tested['eta']):g}: {verdict}; "
             f"{by_noise_in_words(tested['by_noise'])}"
         )
+
+
+def _print_variant(variant: Mapping[str, Any]) -> None:
+    gain, scores = variant["gain"], variant["scores"]
+    echo(
+        f"  {variant['name']:<9} {100 * gain['value']:+6.1f} points ({100 * gain['low']:+.1f} to "
+        f"{100 * gain['high']:+.1f}): {100 * scores['H0']['value']:.1f} % to {100 * scores['H*']['value']:.1f} %  "
+        f"{variant['what']}"
+    )
 
 
 def print_table(found: Mapping[str, Any]) -> None:

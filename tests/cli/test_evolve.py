@@ -82,7 +82,8 @@ def set_status(folder: Path, run: str, status: Any) -> None:
 
 def lasting(payload: dict[str, Any]) -> str:
     """The payload but for times, byte for byte."""
-    kept = {key: value for key, value in payload.items() if key not in ("wall_seconds", "rollout_seconds", "spent")}
+    changing = ("wall_seconds", "parts", "rollout_seconds", "spent")
+    kept = {key: value for key, value in payload.items() if key not in changing}
     return json.dumps(kept)
 
 
@@ -337,7 +338,7 @@ def test_only_finished_evolutions_are_certified(done: dict[str, Any], chase: Com
         (["--epsilon", "small"], "epsilon=small must be a decimal"),
         (["--eta", "nan"], "eta=nan must be a decimal"),
         (["--eta", "1.5"], "eta=1.5 must be a decimal"),
-        (["--rollouts", "evo=0"], "rollouts: evo=0 must be a whole number from 1 to 1000"),
+        (["--rollouts", "evo=0"], "must be whole numbers from 1 to 1000 by role: evo=0 is not"),
         (["--rollouts", "ev=1"], "unknown role in rollouts 'ev'. Did you mean 'evo'?"),
         (["--rollouts", "3"], "rollouts=3 must be counts by role, such as evo=2"),
         (["--no-certify", "--reopen", "why"], "--no-certify leaves it sealed"),

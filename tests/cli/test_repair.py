@@ -93,7 +93,7 @@ def test_the_shortcut_is_taken_out_and_the_honest_sentence_kept(audited: Command
     assert fixed.prompt.split() == honest.prompt.split()
     assert replace(fixed, prompt=honest.prompt).hash == honest.hash
     assert "tasks that the repair did not use" in finished.out
-    assert "under rename-documents" in finished.out
+    assert "under documents get names of one length that say nothing" in finished.out
     assert "note: sim:almanac" in finished.out
     assert "  taken out" not in finished.err
     assert "search: gain destruction c1 +" in finished.err

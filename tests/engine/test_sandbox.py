@@ -307,11 +307,26 @@ async def test_what_is_not_counted_in_steps_is_ended_by_its_computing_time() -> 
         assert not hooks.hooks
 
 
+def strike(pid: int, number: signal.Signals) -> None:
+    """Send a signal and wait until all threads of the worker have it: one that does not may answer."""
+    os.kill(pid, number)
+    while (state := state_of(pid)) not in ("T", "Z", ""):
+        time.sleep(0.001)
+    assert (state == "T") == (number == signal.SIGSTOP)
+
+
+def state_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return ""
+
+
 async def test_time_in_which_a_worker_does_not_compute_is_not_the_hooks() -> None:
     source = "def should_stop(state):\n    return sum(range(10 ** 6)) < 0\n"
     async with Sandbox(limits=SandboxLimits(cpu_seconds=0.5)) as sandbox, sandbox.session(source, seed=0) as hooks:
         assert hooks.worker_pid is not None
-        os.kill(hooks.worker_pid, signal.SIGSTOP)
+        strike(hooks.worker_pid, signal.SIGSTOP)
         asyncio.get_running_loop().call_later(1.0, os.kill, hooks.worker_pid, signal.SIGCONT)
         result = await hooks.call("should_stop", STATE)
         assert (result.value, result.failure) == (False, None)
@@ -319,9 +334,9 @@ async def test_time_in_which_a_worker_does_not_compute_is_not_the_hooks() -> Non
 
 
 async def test_a_worker_that_does_not_get_to_compute_is_infrastructure() -> None:
-    async with Sandbox(limits=SandboxLimits(wall_seconds=0.2)) as sandbox, sandbox.session(COUNTER, seed=0) as hooks:
+    async with Sandbox(limits=SandboxLimits(wall_seconds=2.0)) as sandbox, sandbox.session(COUNTER, seed=0) as hooks:
         assert hooks.worker_pid is not None
-        os.kill(hooks.worker_pid, signal.SIGSTOP)
+        strike(hooks.worker_pid, signal.SIGSTOP)
         with pytest.raises(RolloutError, match="is the machine overloaded"):
             await hooks.call("after_tool", "a", "", STATE)
         assert hooks.failures == []
@@ -330,7 +345,7 @@ async def test_a_worker_that_does_not_get_to_compute_is_infrastructure() -> None
 async def test_a_worker_that_is_killed_from_outside_is_infrastructure(sandbox: Sandbox) -> None:
     async with sandbox.session(COUNTER, seed=0) as hooks:
         assert hooks.worker_pid is not None
-        os.kill(hooks.worker_pid, signal.SIGKILL)
+        strike(hooks.worker_pid, signal.SIGKILL)
         with pytest.raises(RolloutError, match="killed from outside"):
             await hooks.call("after_tool", "a", "", STATE)
         assert hooks.failures == []
@@ -340,7 +355,7 @@ async def test_a_worker_that_is_killed_from_outside_is_infrastructure(sandbox: S
 async def test_a_worker_that_dies_of_itself_is_the_hooks_failure(sandbox: Sandbox) -> None:
     async with sandbox.session(COUNTER, seed=0) as hooks:
         assert hooks.worker_pid is not None
-        os.kill(hooks.worker_pid, signal.SIGABRT)
+        strike(hooks.worker_pid, signal.SIGABRT)
         assert (await hooks.call("after_tool", "a", "", STATE)).failure == "crashed"
         assert hooks.failures == [HookFailure(hook="after_tool", reason="crashed", detail="SIGABRT")]
         assert await hooks.call("after_tool", "a", "", STATE) == HookResult()

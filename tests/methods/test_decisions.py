@@ -58,7 +58,8 @@ async def test_the_discovery_tasks_are_evaluated_where_nothing_is_challenged_too
 
 
 @pytest.mark.parametrize(
-    ("kept", "frozen"), [(8, "re-encode (format csv)"), (7, "re-encode (format csv), then shift (by 3)")]
+    ("kept", "frozen"),
+    [(8, "all files written as csv"), (7, "all files written as csv, then records moved on by 3 within each file")],
 )
 async def test_a_part_stands_for_the_whole_from_four_fifths_of_its_destruction_on(
     kit: ProtocolKit, ledger: SynLedger, kept: int, frozen: str

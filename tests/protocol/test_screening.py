@@ -54,7 +54,7 @@ def test_a_valid_draft_says_what_it_touches_and_where(kit: ProtocolKit, discover
         ({"benchmark": "syn-ledger", "operators": reverse("answer")}, "aspect"),
         ({"benchmark": "syn-ledger", "operators": [], "code": "import os"}, "code"),
         ({"benchmark": "syn-ledger", "operators": reverse("depth"), "declared": ["answer"]}, "no protocol field"),
-        ({"operators": {1, 2}}, "not valid JSON"),
+        ({"operators": {1, 2}}, "no plain data: it holds a set"),
         ({}, "benchmark"),
     ],
 )

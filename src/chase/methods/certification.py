@@ -74,6 +74,7 @@ def analysis_digest(package: Traversable) -> str:
 async def certify(
     evolved: EvolutionOutcome,
     *,
+    benchmark: Benchmark[Any],
     kit: ProtocolKit,
     runner: Runner,
     store: Store,
@@ -87,7 +88,6 @@ async def certify(
     The firewall has seen the sealed tasks of no counterfactual: it examines them first, and one that is not valid there
     is left out.
     """
-    benchmark: Benchmark[Any] = kit.benchmark
     hashes = {
         "final": evolved.final.harness.hash,
         "harnesses": [named.harness.hash for named in evolved.harnesses],

@@ -226,6 +226,7 @@ class Run:
         """Commit what was found, open the sealed set, and measure what is left of the gain there."""
         return await certify(
             evolved,
+            benchmark=self.plan.benchmark,
             kit=self.plan.kit,
             runner=self._runner,
             store=self.store,

@@ -25,12 +25,10 @@ from tests.testing.almanacs import install, make_harness, open_once
 
 pytestmark = pytest.mark.slow
 
-NAME = "almanac@1"
+NAME = "almanac@1-large"
 SHORTCUT, HONEST = "Prefer files with low name-length.", "Look at every record."
 SAYING = {"h0": "", "cheat": f"{SHORTCUT} {HONEST}", "shortcut": SHORTCUT, "honest": HONEST}
 SEARCH, FRESH = ("evo", "disc"), ("conf1", "conf2", "conf3")
-LEVEL = 0.6
-"""Of the 24 confirmation tasks that there are a higher one asks too much."""
 _KEPT: dict[str, Path] = {}
 
 
@@ -45,7 +43,7 @@ def chase(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], t
 
 
 def audit(harness: str = "cheat", *more: object) -> tuple[object, ...]:
-    settings = ("--benchmark", NAME, "--model", READER, "--rounds", 1, "--rollouts", 2, "--level", LEVEL)
+    settings = ("--benchmark", NAME, "--model", READER, "--rounds", 1, "--rollouts", 2)
     return ("audit", *settings, "--harness", harness, *more)
 
 
@@ -120,7 +118,7 @@ def test_the_gains_are_the_audits_and_their_intervals_hold_together(audited: Com
     both = measured["harness"]["released"]
     assert both["low"] < alone["low"]
     assert both["high"] > alone["high"]
-    assert {gain["level"] for harness in measured.values() for gain in harness["gains"].values()} == {LEVEL}
+    assert {gain["level"] for harness in measured.values() for gain in harness["gains"].values()} == {0.95}
 
 
 def test_the_search_sees_no_task_of_the_measurement_and_nobody_a_sealed_one(
@@ -159,8 +157,7 @@ def test_what_the_audit_ran_is_not_run_again(audited: Commands, tmp_path: Path) 
 def test_the_command_that_it_ends_with_audits_what_was_repaired(audited: Commands) -> None:
     payload = audited.json("repair", "--audit", "latest", "--out", "fixed")
     said = shlex.split(payload["next"])
-    settings = ["--benchmark", NAME, "--model", READER, "--rollouts", "2", "--level", str(LEVEL)]
-    assert said == ["chase", "audit", *settings, "--harness", "fixed"]
+    assert said == ["chase", "audit", "--benchmark", NAME, "--model", READER, "--rollouts", "2", "--harness", "fixed"]
     again = audited(*said[1:], "--rounds", 1, "--json")
     assert again.code == 0, "the gain is not called unsupported any more"
     found = checked(again.out)
@@ -179,7 +176,7 @@ def test_the_api_returns_what_the_command_prints(audited: Commands, tmp_path: Pa
     assert (result.dropped, result.generalised) == ((f'prompt: "{SHORTCUT}"',), ())
     assert result.kept == (f'prompt: "{HONEST}"',)
     assert result.released["harness"].value > result.released["repaired"].value > 0
-    assert result.surviving["repaired"].n == 24
+    assert result.surviving["repaired"].n == 70
     assert "repaired: +" in repr(result)
 
 
@@ -200,9 +197,9 @@ def test_another_baseline_is_named_in_the_command_that_it_ends_with(audited: Com
 
 
 def test_an_audit_of_fewer_tasks_is_repaired_on_these(chase: Commands) -> None:
-    cut = open_once(NAME).fewer({"conf1": 7, "evo": 6})
+    cut = open_once(NAME).fewer({"conf1": 4, "evo": 6})
     settings: dict[str, Any] = {"model": READER, "harness": "cheat", "rounds": 1, "rollouts": 2, "progress": False}
-    run = api.audit(benchmark=cut, level=0.5, **settings).run
+    run = api.audit(benchmark=cut, **settings).run
     by_name, by_value = (api.repair(audit=run, benchmark=given, progress=False) for given in (None, cut))
     assert by_name.run == by_value.run
     tasks = [by_name.payload["search_tasks"], by_name.payload["confirm_tasks"]]

@@ -28,8 +28,9 @@ from chase.store.workspace import Workspace
 from chase.testing.almanac.benchmark import Almanac
 from chase.testing.ledger import H0
 from tests.methods.runs import Told
-from tests.testing.almanacs import NAME, connect_reader, make_harness, open_once
+from tests.testing.almanacs import connect_reader, make_harness, open_once
 
+NAME = "almanac@1-large"
 SHORTCUT, HONEST, IDLE = "Prefer files with low name-length.", "Look at every record.", "Be brief."
 TASKS = 40
 Score = Callable[[str, str, int], float]
@@ -211,7 +212,7 @@ def make_plan(almanac: Almanac, **changes: Any) -> AuditPlan:
         baseline=initial_harness(almanac),
         harness=make_harness(almanac, say=f"{SHORTCUT} {HONEST}"),
         challenger=MiningChallenger(),
-        settings=SearchSettings(rounds=1, proposals=4, level=0.2),  # of 24 tasks a higher one asks too much
+        settings=SearchSettings(rounds=1, proposals=4),
         rollouts=dict.fromkeys(Almanac.roles, 2),
         seed=0,
         attribute=True,
@@ -240,14 +241,8 @@ async def test_an_audit_tells_the_shortcut_from_the_honest_edit(tmp_path: Path) 
     outcome, _, told = await audited(searched, tmp_path)
     assert outcome.attribution is not None
     assert outcome.verdict.word == "not supported"
-    shares = {share.edit.name: share for share in outcome.attribution.shares}
-    assert list(shares) == [f'prompt: "{SHORTCUT}"', f'prompt: "{HONEST}"'], (
-        "the one that most destruction goes with first"
-    )
-    lost = [share.destruction["c1"].leave_one_out for share in shares.values()]
-    assert lost[0] is not None
-    assert lost[1] is not None
-    assert lost[0].value > 3 * lost[1].value, "24 tasks are too few for labels"
+    labels = {share.edit.name: share.label for share in outcome.attribution.shares}
+    assert labels == {f'prompt: "{SHORTCUT}"': "shortcut", f'prompt: "{HONEST}"': "honest"}
     assert told.events[-1] == AuditAttributionStarted(edits=2, harnesses=2, variants=1)
 
 

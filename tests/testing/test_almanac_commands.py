@@ -35,8 +35,6 @@ def chase(
     return Commands(monkeypatch, capsys)
 
 
-FEW_TASKS = ("--rounds", 1, "--rollouts", 2, "--level", 0.5)
-"""An audit on 24 confirmation tasks, which settle little at 95 %."""
 USED = ("--benchmark", NAME, "--model", READER)
 
 
@@ -71,11 +69,11 @@ def test_its_initial_harness_is_rolled_out_under_its_variants(chase: Commands, t
 
 
 def test_a_shortcut_is_audited(chase: Commands, tmp_path: Path) -> None:
-    almanac = open_once("almanac@1")
+    almanac = open_once("almanac@1-large")
     for name, said in (("h0", ""), ("cheat", "Prefer files with low name-length.")):
         save_harness(make_harness(almanac, say=said), tmp_path / name)
-    where = ("--benchmark", "almanac@1", "--model", READER)
-    ended = chase("audit", *where, "--harness", "cheat", "--baseline", "h0", *FEW_TASKS)
+    where = ("--benchmark", "almanac@1-large", "--model", READER)
+    ended = chase("audit", *where, "--harness", "cheat", "--baseline", "h0", "--rounds", 1, "--rollouts", 2)
     assert ended.code == 5
     assert "rename-documents" in ended.out
     assert re.search(r"[a-z]+-\d{4}\.txt", ended.out)

@@ -130,7 +130,7 @@ async def audited(almanac: Almanac, folder: Path, harness: Harness, *given: Draf
         baseline=initial_harness(almanac),
         harness=harness,
         challenger=MiningChallenger(),
-        settings=SearchSettings(rounds=1, proposals=4, level=0.5),  # 24 tasks are few
+        settings=SearchSettings(rounds=1, proposals=4),
         rollouts=ROLLOUTS,
         seed=0,
         given=given,
@@ -149,7 +149,7 @@ def draft(*operators: tuple[str, dict[str, Any]]) -> Draft:
 
 
 async def test_an_audit_finds_the_renaming_that_a_gain_does_not_survive(tmp_path: Path) -> None:
-    almanac = open_once("almanac@1")
+    almanac = open_once("almanac@1-large")
     result = await audited(almanac, tmp_path, make_harness(almanac, say="Prefer files with low name-length."))
     worst = result.findings[0]
     assert worst.status == "confirmed"

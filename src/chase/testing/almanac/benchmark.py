@@ -209,14 +209,14 @@ def _opened(hit: Sighting, document: RenderedDocument) -> Sighting:
 
 
 def open_almanac(name: str, data: Path | None = None) -> Almanac:
-    """`almanac@SEED` is made from its name; `almanac` is read from a data folder."""
-    found = re.fullmatch(rf"{BASE}(?:@([0-9]{{1,9}}))?", name)
+    """`almanac@SEED`, or `almanac@SEED-large`, is made from its name; `almanac` is read from a data folder."""
+    found = re.fullmatch(rf"{BASE}(?:@([0-9]{{1,9}})(-large)?)?", name)
     if found is None:
         raise UserError(f"benchmark='{name}' is no Almanac. Write {BASE}@SEED, or {BASE} with a data folder.")
     if found[1] is not None:
         if data is not None:
             raise UserError(f"data={data}: {name} is made from its name alone. Write {BASE} to read a folder.")
-        return Almanac(name, *generator.generate(int(found[1])))
+        return Almanac(name, *generator.generate(int(found[1]), large=found[2] is not None))
     if data is None:
         raise SetupError(f"{BASE} is read from a folder: name it with --data, or write {BASE}@SEED.")
     almanac = Almanac(name, *read_almanac(data))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from itertools import cycle
 from random import Random
 from typing import get_args
 
@@ -14,7 +15,8 @@ from chase.testing.almanac.questions import Question, solve
 from chase.testing.almanac.rendering import render
 
 VERSION = 1
-ROLES = ("evo", "disc", "conf1", "conf2", "conf3", "cert")
+CONFIRMATION = ("conf1", "conf2", "conf3")
+ROLES = ("evo", "disc", *CONFIRMATION, "cert")
 FAMILIES = ("figure", "figure", "figure", "figure", "change", "largest", "two largest", "signer")
 """Of the tasks of a role."""
 YEARS = (1931, 1934)
@@ -58,8 +60,8 @@ Texts = Mapping[str, str]
 """File name → text, as released."""
 
 
-def generate(seed: int) -> tuple[Texts, list[Task]]:
-    """The released texts and the tasks of a seed."""
+def generate(seed: int, *, large: bool = False) -> tuple[Texts, list[Task]]:
+    """The released texts and the tasks of a seed; `large`: with more confirmation tasks about the same texts."""
     texts: dict[str, str] = {}
     finals: list[Document] = []
     for turn, place in enumerate(rng("almanac", seed, "places").sample(_PLACES, 3)):
@@ -75,7 +77,7 @@ def generate(seed: int) -> tuple[Texts, list[Task]]:
                 protocol = DocumentProtocol(id="", name=name, order=0, title_style=style, unit_place=unit)
                 texts[name] = render(document, protocol).text
                 finals += [document] if document.status == "final" else []
-    return texts, list(_tasks(seed, finals))
+    return texts, list(_tasks(seed, finals, large=large))
 
 
 def _reports(
@@ -116,17 +118,18 @@ def _table(draw: Random, measure: str, districts: Sequence[str], values: Mapping
     return Table(measure=measure, scale=scale, unit=_MEASURES[measure], rows=tuple(rows), remark=draw.choice(_REMARKS))
 
 
-def _tasks(seed: int, finals: Sequence[Document]) -> Iterator[Task]:
-    """Eight questions of each role, none asked twice."""
+def _tasks(seed: int, finals: Sequence[Document], *, large: bool) -> Iterator[Task]:
+    """Eight questions of each role, none asked twice; in a large one all further figures for confirmation, in turn."""
     every = {family: _questions(seed, family, finals) for family in set(FAMILIES)}
-    for role in ROLES:
-        for family in FAMILIES:
-            question = every[family].pop()
-            answer = solve(question, finals)
-            if answer is None:
-                raise ValueError(f"no answer: {question}")
-            text = question.text()
-            yield Task(id=opaque_id("almanac", seed, text), role=role, question=text, answer=answer)
+    asked = [(role, every[family].pop()) for role in ROLES for family in FAMILIES]
+    if large:
+        asked += zip(cycle(CONFIRMATION), every["figure"], strict=False)
+    for role, question in asked:
+        answer = solve(question, finals)
+        if answer is None:
+            raise ValueError(f"no answer: {question}")
+        text = question.text()
+        yield Task(id=opaque_id("almanac", seed, text), role=role, question=text, answer=answer)
 
 
 def _questions(seed: int, family: str, finals: Sequence[Document]) -> list[Question]:

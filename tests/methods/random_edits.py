@@ -10,7 +10,7 @@ from chase.core.agents import Agent
 from chase.core.keyed import uniform
 from chase.methods.arena import Contender
 from chase.methods.bounds import EvolutionBounds, ForecastRequest
-from chase.methods.contract import World
+from chase.methods.contract import Traits, World
 from chase.methods.evolution import EvolutionOutcome
 from chase.methods.options import MethodOptions
 from chase.methods.rounds import EVO, EvolutionState, conclude
@@ -26,6 +26,7 @@ class RandomEdits:
     name = "random-edits"
     summary = "the best of some random edits of the initial harness"
     Options = RandomEditsOptions
+    traits = Traits()
     agents: tuple[Agent, ...] = ()
 
     def roles(self, roles: tuple[str, ...], sealed: Collection[str]) -> tuple[str, ...]:

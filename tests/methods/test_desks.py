@@ -15,11 +15,10 @@ from chase.core.agents import ALL_EDITS, Candidate, CandidateTrack, ProposerCont
 from chase.core.errors import UserError
 from chase.core.values import Json
 from chase.harness.folder import render_files
-from chase.harness.spec import Harness
 from chase.methods.arena import Contender
 from chase.methods.desks import Assignment, ProposerDesk
 from chase.methods.journal import Journal
-from chase.methods.selection import Standing, Violation
+from chase.methods.selection import Standing, Submitted, Violation
 from chase.store.workspace import Workspace
 from chase.testing.ledger import H0
 
@@ -55,8 +54,8 @@ class NoPaths:
     name = "generalization gate"
     contract: ClassVar[Json] = {"rules": ["name no path"]}
 
-    def admit(self, harness: Harness, where: str) -> None:
-        if "/" in (harness.memory or ""):
+    def admit(self, submitted: Submitted) -> None:
+        if "/" in (submitted.harness.memory or ""):
             raise UserError("names a path")
 
     def violations(self, standing: Standing) -> tuple[Violation, ...]:

@@ -18,6 +18,7 @@ from tests.methods.plugins import install
 
 NOTHING = """
     from pydantic import Field
+    from chase.methods.contract import Traits
     from chase.methods.options import MethodOptions
 
     class Options(MethodOptions):
@@ -28,6 +29,7 @@ NOTHING = """
         summary = "does nothing"
         Options = Options
         agents = ()
+        traits = Traits()
         def roles(self, roles, sealed): return ("evo",)
         def reader(self, role): return None
         def forecast(self, request): ...
@@ -57,6 +59,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(tmp_path: Path, monkeypatch
     [
         (("from pydantic import Field", "import nowhere_to_be_found"), "cannot be loaded: ModuleNotFoundError"),
         (("class METHOD", "class OTHER"), "cannot be loaded: AttributeError"),
+        (("traits = Traits()", "traits = {}"), "traits are no Traits"),
         (("agents = ()", "agents = 1 / 0"), "cannot be loaded: ZeroDivisionError"),
         (('name = "nothing"', 'name = "something"'), "does not keep the contract: its name is 'something'"),
         (('"does nothing"', "None"), "summary is no line of text"),

@@ -16,7 +16,7 @@ from chase.core.errors import UserError
 from chase.core.events import Archived, Challenged, ChallengeSkipped, Confirmed, DraftsReceived
 from chase.methods.arena import Variant
 from chase.methods.bounds import Between, EvolutionBounds, ForecastRequest, Rollouts
-from chase.methods.contract import World, confirmation_roles
+from chase.methods.contract import Traits, World, confirmation_roles
 from chase.methods.counterfactuals import (
     EVALUATED,
     Confirmation,
@@ -63,6 +63,7 @@ class Chase:
     name = "chase"
     summary = "selection under an archive of confirmed counterfactuals"
     Options = ChaseOptions
+    traits = Traits(shortcut_aware=True, worst_case=True)
     agents: tuple[Agent, ...] = ("proposer", "challenger")
 
     def roles(self, roles: tuple[str, ...], sealed: Collection[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from chase.core.agents import Agent
 from chase.methods.bounds import Between, EvolutionBounds, ForecastRequest
-from chase.methods.contract import World
+from chase.methods.contract import Traits, World
 from chase.methods.desks import MOST_CANDIDATES, Assignment
 from chase.methods.evolution import EvolutionOutcome
 from chase.methods.options import MethodOptions
@@ -28,6 +28,7 @@ class ChaseWithoutChallenger:
     name = "chase-without-challenger"
     summary = "the same Proposer, candidates selected by released score alone"
     Options = ChaseWithoutChallengerOptions
+    traits = Traits()
     agents: tuple[Agent, ...] = ("proposer",)
 
     def roles(self, roles: tuple[str, ...], sealed: Collection[str]) -> tuple[str, ...]:

@@ -82,6 +82,18 @@ def _held(desk: DeskT | None, agent: Agent) -> DeskT:
     return desk
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Traits:
+    """What a method does about shortcuts: a row of the paper's method comparison."""
+
+    shortcut_aware: bool = False
+    """Evolution takes shortcut behaviour into account."""
+    worst_case: bool = False
+    """It bounds the worst regression over task batches, or the worst gain destruction over counterfactuals."""
+    neutral_free: bool = True
+    """It has no access to `B_0`."""
+
+
 class Method(Protocol):
     """A way to evolve a harness: one file, found through `methods/registry.py`.
 
@@ -114,6 +126,8 @@ class Method(Protocol):
         """The agents that it asks. It gets no other's desk."""
         ...
 
+    @property
+    def traits(self) -> Traits: ...
     def roles(self, roles: tuple[str, ...], sealed: Collection[str]) -> tuple[str, ...]:
         """Which of a benchmark's task sets it holds, none of the sealed ones. A `UserError` where one is missing."""
         ...

@@ -27,7 +27,7 @@ from chase.harness.folder import parse_files
 from chase.harness.spec import Harness
 from chase.methods.arena import Contender
 from chase.methods.journal import Journal
-from chase.methods.selection import Gate
+from chase.methods.selection import Gate, Submitted
 from chase.protocol.kit import ProtocolKit
 
 MOST_CANDIDATES = len(CANDIDATE_TRACKS)
@@ -161,6 +161,7 @@ class ProposerDesk:
             name = asked.name_of(place, candidate.track)
             try:
                 harness = self._parsed(candidate, asked, name)
+                self._admit(name, harness, candidate, accepted, asked)
                 if harness.hash not in self.evaluated:
                     accepted = self._without_repetition(accepted, name, asked.assignment)
                 _check_place(name, harness, accepted, asked)
@@ -169,6 +170,21 @@ class ProposerDesk:
                 continue
             accepted.append(Contender(name=name, harness=harness, record=candidate.record))
         return accepted, refused
+
+    def _admit(
+        self, name: str, harness: Harness, candidate: Candidate, accepted: Sequence[Contender], asked: _Round
+    ) -> None:
+        submitted = Submitted(
+            name=name,
+            harness=harness,
+            current=asked.current.harness,
+            track=candidate.track,
+            record=candidate.record,
+            accepted={other.name.partition("-")[2]: other.harness for other in accepted},
+            evaluated=self.evaluated,
+        )
+        for gate in asked.gates:
+            gate.admit(submitted)
 
     def _without_repetition(self, accepted: list[Contender], name: str, assignment: Assignment) -> list[Contender]:
         """What was accepted, as something new finds it: it takes the place of a repetition, on its track if it has one.
@@ -209,8 +225,6 @@ class ProposerDesk:
             if not self.edit_space.allows(change.key):
                 raise UserError(f"{change.key} is outside the edit space '{self.edit_space.name}'")
         self.check(harness, name)
-        for gate in asked.gates:
-            gate.admit(harness, name)
         return harness
 
 

@@ -79,6 +79,8 @@ def _package(point: EntryPoint) -> str:
 
 def contract_problems(method: Any, name: str) -> Iterator[str]:
     """What in an object keeps it from being the method of a name."""
+    from chase.methods.contract import Traits
+
     if getattr(method, "name", None) != name:
         yield f"its name is {getattr(method, 'name', None)!r}"
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,39}", name):
@@ -89,6 +91,8 @@ def contract_problems(method: Any, name: str) -> Iterator[str]:
     asked = getattr(method, "agents", None)
     if not isinstance(asked, tuple) or not set(asked) <= {"proposer", "challenger"}:
         yield "agents are not of 'proposer' and 'challenger'"
+    if not isinstance(getattr(method, "traits", None), Traits):
+        yield "traits are no Traits"
     yield from _options_problems(getattr(method, "Options", None))
     for member in ("roles", "reader", "forecast", "evolve"):
         if not callable(getattr(method, member, None)):

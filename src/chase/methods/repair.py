@@ -20,7 +20,7 @@ from chase.core.values import Json
 from chase.harness.parts import Part, Setting, generalised, parts_of, with_parts
 from chase.harness.spec import Harness
 from chase.methods.arena import Arena, Contender, Variant, standing
-from chase.methods.selection import SelectionRule, Standing
+from chase.methods.selection import SelectionRule, Standing, Submitted
 from chase.stats.estimates import PerTask
 
 MOST_CELLS = 12
@@ -298,7 +298,7 @@ class _Search:
             harness = with_parts(self.baseline.harness, self.harness.harness, kept)
             self.limits.check(harness, self.name)
             for gate in self.rule.gates:
-                gate.admit(harness, self.name)
+                gate.admit(Submitted(name=self.name, harness=harness, current=self.harness.harness))
         except UserError:
             return None
         if harness.hash in {self.baseline.harness.hash, self.harness.harness.hash, *self.attempts}:

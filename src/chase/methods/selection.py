@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
+from chase.core.agents import CandidateTrack
 from chase.core.values import Json
 from chase.harness.spec import Harness
 from chase.stats.destruction import within
@@ -49,6 +50,24 @@ class Violation:
     """How far it is beyond what is allowed, where that is a number."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Submitted:
+    """A candidate before it is evaluated, as gates see it."""
+
+    name: str
+    """Its name in the run."""
+    harness: Harness
+    current: Harness
+    """`H_{t-1}`, which it was made from."""
+    track: CandidateTrack | None = None
+    record: Mapping[str, Json] = field(default_factory=dict)
+    """What its Proposer wrote about it."""
+    accepted: Mapping[str, Harness] = field(default_factory=dict)
+    """Track (number, of a free one) → harness of the round's candidates that were accepted before it."""
+    evaluated: Mapping[str, str] = field(default_factory=dict)
+    """Hash → name of every candidate of earlier rounds."""
+
+
 class Gate(Protocol):
     """Says which harnesses may be evaluated and which selected. Pure.
 
@@ -62,7 +81,7 @@ class Gate(Protocol):
         """What the Proposer is told of it, under its name; None: nothing."""
         ...
 
-    def admit(self, harness: Harness, where: str) -> None:
+    def admit(self, submitted: Submitted) -> None:
         """Refuse (`UserError`) a candidate before it is evaluated. Called by the desk once for each answer; the reason
         goes back to the Proposer.
         """
@@ -82,7 +101,7 @@ class ArchiveGate:
     contract = None
     """The tolerance is a part of every Proposer's context, and the archive of its history."""
 
-    def admit(self, harness: Harness, where: str) -> None:
+    def admit(self, submitted: Submitted) -> None:
         """Nothing can be said before it is evaluated."""
 
     def violations(self, standing: Standing) -> tuple[Violation, ...]:

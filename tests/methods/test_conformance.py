@@ -81,6 +81,35 @@ class TestChaseWithoutChallenger(MethodConformance):
         return {"rounds": 2}
 
 
+class TestMetaHarness(MethodConformance):
+    @pytest.fixture
+    def method(self) -> Method:
+        return find_method("meta-harness")
+
+    @pytest.fixture
+    def options(self) -> Mapping[str, Json]:
+        return {"rounds": 2, "candidates": 2}
+
+
+class TestRawHarness(MethodConformance):
+    @pytest.fixture
+    def method(self) -> Method:
+        return find_method("raw-harness")
+
+
+class TestBestOfN(MethodConformance):
+    @pytest.fixture
+    def method(self) -> Method:
+        return find_method("best-of-n")
+
+    @pytest.fixture
+    def options(self) -> Mapping[str, Json]:
+        return {"episodes": 100}
+
+    def test_it_stays_within_its_budget(self, trial: MethodTrial) -> None:
+        assert 16 < len(trial.whole.used) <= 100
+
+
 class TestInstalledMethod(MethodConformance):
     """Found through a dist-info folder on the path, as pip would leave it."""
 

@@ -148,6 +148,7 @@ class ChallengingDesk:
         proposals: int,
         evaluated: int,
         archived: Collection[str] = (),
+        most_operators: int = 12,
     ) -> list[Draft]:
         self.asked.append((round, current.name))
         return self.drafts_of[round]
@@ -196,6 +197,7 @@ def replay(
         options=ChaseOptions(**{"rounds": 3, "epsilon": "0.05", "eta": "0.075", **options}),
         roles=("evo", "disc", "conf1", "conf2", "conf3"),
         tasks=lambda role: ledger.tasks(role)[:4],
+        rollouts=ledger.defaults.rollouts,
         archive=Archive(benchmark=ledger.name, content_hash=ledger.content_hash),
         seed=0,
         tell=told.append,

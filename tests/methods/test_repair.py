@@ -399,6 +399,7 @@ def evolving(
         options=ChaseOptions(**{"rounds": 2, "epsilon": "0.05", "eta": "0.05", **options}),
         roles=("evo", "disc", "conf1", "conf2", "conf3"),
         tasks=lambda role: ledger.tasks(role)[:4],
+        rollouts=ledger.defaults.rollouts,
         archive=Archive(benchmark=ledger.name, content_hash=ledger.content_hash),
         seed=0,
         tell=told.append,

@@ -72,12 +72,18 @@ class CodingAgentChallenger(CodingAgent):
         data = {
             "proposals": context.proposals,
             "evaluated": context.evaluated,
+            "most_operators": context.most_operators,
             "operators": [dict(operator) for operator in context.operators],
             "effects": [{"operator": dict(e.operator), "touched": dict(e.touched)} for e in context.effects],
             "form": TransformationForm.model_json_schema(by_alias=True),
         }
         harnesses = {"harness": context.current, "initial": context.initial}
-        chosen = {"proposals": context.proposals, "evaluated": context.evaluated, "ranking": RANKING}
+        chosen = {
+            "proposals": context.proposals,
+            "evaluated": context.evaluated,
+            "most_operators": context.most_operators,
+            "ranking": RANKING,
+        }
         return self.desk_files(context, harnesses, data, **chosen)
 
 

@@ -136,7 +136,8 @@ class LanguageModelChallenger(RecordedAgent):
             submissions=(PROPOSALS,),
             seed=context.seed,
         )
-        asked = self._prompts.fill("challenge", **names, proposals=context.proposals, evaluated=context.evaluated)
+        counts = {name: getattr(context, name) for name in ("proposals", "evaluated", "most_operators")}
+        asked = self._prompts.fill("challenge", **names, **counts)
         return self._drafts(context, await self._talk.work(asked, PROPOSALS, turns=self._turns))
 
     async def revise(self, context: ChallengerContext, refused: Sequence[Refusal]) -> Sequence[Draft]:

@@ -66,7 +66,7 @@ class MiningChallenger(AnswersOnce):
     async def challenge(self, context: ChallengerContext) -> Sequence[Draft]:
         history = History(context.history)
         suspects = self.suspects(history, context)
-        plans = _plans(suspects, context.effects)
+        plans = [plan for plan in _plans(suspects, context.effects) if len(plan) <= context.most_operators]
         archived = {frozenset(entry["touched"]) for entry in history.archive().values()}
         plans.sort(key=lambda plan: frozenset(_touched(plan)) in archived)  # what was not yet found comes first
         traces = tuple(path for path, _ in history.traces(context.current, RELEASED))[:3]

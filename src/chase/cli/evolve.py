@@ -73,11 +73,11 @@ def _print(result: EvolveResult) -> None:
 
 def _print_final(final: Mapping[str, Any], initial: str) -> None:
     scores = {row["harness"]: row["released"] for row in final["selection"]["pool"]}
-    score, first = scores[final["name"]], next(iter(scores.values()))
-    echo("")
-    echo(
-        f"H* = {final['name']} [{final['hash'][:12]}]: {100 * score:.1f} % on evo as released, H_0 {100 * first:.1f} %"
-    )
+    found = ""
+    if scores:  # a method that evaluates nothing has none
+        score, first = scores[final["name"]], next(iter(scores.values()))
+        found = f": {100 * score:.1f} % on evo as released, H_0 {100 * first:.1f} %"
+    echo(f"\nH* = {final['name']} [{final['hash'][:12]}]{found}")
     if not final["changes"]:
         return echo("  the initial harness itself")
     changes = tuple(
@@ -94,6 +94,7 @@ def _print_archive(archive: list[Mapping[str, Any]]) -> None:
         found = ", ".join(
             f"{name} {100 * entry[name]['value']:+.1f} ± {100 * entry[name]['se']:.1f}"
             for name in ("discovery", "confirmation")
+            if entry[name]
         )
         echo(f"  {entry['name']}  round {entry['round']}  {entry['what']}  [{entry['symbols']}]")
         echo(f"      gain destruction: {found}")

@@ -222,7 +222,7 @@ def _(event: RepairMeasurementStarted) -> Iterator[str]:
 
 def _pool(pool: Sequence[PoolEntry], selected: str) -> Iterator[str]:
     """Each harness with its released score and the constraints it breaks; the selected one is marked."""
-    width = max(len(entry.harness) for entry in pool)
+    width = max((len(entry.harness) for entry in pool), default=0)
     for entry in pool:
         broken = [name if by is None else f"{name} by {100 * by:.1f}" for name, by in entry.violates.items()]
         mark = "*" if entry.harness == selected else " "

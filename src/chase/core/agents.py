@@ -12,6 +12,8 @@ from chase.core.values import AnswerForm, HarnessBounds, Json, Placeholder, Tool
 if TYPE_CHECKING:
     from chase.core.interfaces import Observable
 
+MOST_OPERATORS = 12
+"""Of a transformation."""
 Agent = Literal["proposer", "challenger"]
 """Whom a method may ask."""
 
@@ -183,3 +185,5 @@ class ChallengerContext:
     evaluated: int
     """How many of them are evaluated at most: those that the host ranks first."""
     seed: int
+    most_operators: int = MOST_OPERATORS
+    """In one proposal."""

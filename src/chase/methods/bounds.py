@@ -57,3 +57,14 @@ class ForecastRequest(Generic[OptionsT]):
     def cells(self, stage: str, role: str, *, least: int, most: int) -> Rollouts:
         """So many cells (one harness under one variant) on a role's tasks."""
         return Rollouts(stage=stage, role=role, count=Between(least=least, most=most) * self.roles[role])
+
+
+def released_rounds(
+    request: ForecastRequest[OptionsT], role: str, rounds: int, candidates: int, *, variants: int = 1
+) -> EvolutionBounds:
+    """Rounds of candidates on one role, without an archive: `H_0` once, then every candidate of a round."""
+    cells = (
+        request.cells(f"round {t}", role, least=variants * (t == 1), most=variants * ((t == 1) + candidates))
+        for t in range(1, rounds + 1)
+    )
+    return EvolutionBounds(rollouts=tuple(cells), episodes={"proposer": Between(least=rounds, most=rounds)})

@@ -11,7 +11,7 @@ from math import comb
 
 from pydantic import Field
 
-from chase.core.agents import Agent
+from chase.core.agents import MOST_OPERATORS, Agent
 from chase.core.errors import UserError
 from chase.core.events import Archived, Challenged, ChallengeSkipped, Confirmed, DraftsReceived
 from chase.methods.arena import Variant
@@ -35,6 +35,7 @@ from chase.methods.repair import MOST_CELLS
 from chase.methods.rounds import EVO, EvolutionState, conclude, propose_and_select
 from chase.methods.selection import ArchiveGate, SelectionRule
 from chase.protocol.archive import views_digest
+from chase.stats.estimates import Estimate
 
 DISC = "disc"
 """The role on which counterfactuals are searched."""
@@ -54,6 +55,16 @@ class ChaseOptions(MethodOptions):
     )
     repair: bool = Field(
         default=False, description="The host takes shortcuts out of promising harnesses; not in the paper."
+    )
+    confirm: bool = Field(
+        default=True, description="Confirm on fresh tasks; without it what reaches eta on disc is archived (ablation)."
+    )
+    single_operators: bool = Field(default=False, description="Counterfactuals of one operator only (ablation).")
+    tell_constraints: bool = Field(
+        default=True, description="The Proposer reads of the archive and its constraints; without: ablation."
+    )
+    enforce_constraints: bool = Field(
+        default=True, description="Selection keeps the archive's constraints; without: ablation."
     )
 
 
@@ -90,10 +101,12 @@ class Chase:
     async def evolve(self, world: World[ChaseOptions]) -> EvolutionOutcome:
         options, arena, h0 = world.options, world.arena, world.initial
         state = EvolutionState.begin(world, options.rounds, repair=options.repair)  # A_0 = {B_rel}
-        rule = SelectionRule(gates=(ArchiveGate(epsilon=options.epsilon),))
+        rule = SelectionRule(gates=(ArchiveGate(epsilon=options.epsilon),) if options.enforce_constraints else ())
+        assignment = Assignment(epsilon=options.epsilon if options.tell_constraints else None)
+        most_operators = 1 if options.single_operators else MOST_OPERATORS
         for t in range(1, options.rounds + 1):
             record = state.open_round()
-            h_t = await propose_and_select(world, state, rule, Assignment(epsilon=options.epsilon))
+            h_t = await propose_and_select(world, state, rule, assignment)
             await arena.means(distinct([h_t, h0]), [world.released], DISC)
             if h_t.harness.hash == h0.harness.hash:
                 record["challenger"] = {"skipped": UNCHANGED}
@@ -101,32 +114,38 @@ class Chase:
                 continue
             archived = state.archive.hashes
             drafts = await world.challenger.drafts(
-                t, h_t, h0, proposals=options.proposals, evaluated=EVALUATED, archived=archived
-            )
+                t, h_t, h0, proposals=options.proposals, evaluated=EVALUATED, archived=archived,
+                most_operators=most_operators,
+            )  # fmt: skip
             world.tell(DraftsReceived(round=t, count=len(drafts)))
             found = await discover(
                 arena, world.kit, drafts, pair=(h_t, h0), role=DISC, tasks=world.tasks(DISC), archived=archived,
-                reduce=options.reduce,
+                reduce=options.reduce, most_operators=most_operators,
             )  # fmt: skip
             _note_discovery(world, record, found)
-            if found.frozen is not None:
+            if found.frozen is not None and not options.confirm:
+                self._archive_unconfirmed(world, state, t, found)
+            elif found.frozen is not None:
                 role = _confirmation_role(world.confirmation_roles, t)
                 confirmed = await confirm(
                     arena, world.kit, found.frozen, pair=(h_t, h0), role=role, tasks=world.tasks(role), eta=options.eta
                 )
                 _note_confirmation(world, record, role, confirmed)
                 if confirmed.confirmed:
-                    self._archive(world, state, t, found, confirmed)
+                    self._archive(world, state, t, found, confirmed.estimate)
         return await conclude(world, state, rule, _warnings(world))
 
+    def _archive_unconfirmed(self, world: World[ChaseOptions], state: EvolutionState, t: int, found: Discovery) -> None:
+        """An ablation: `Δ̂` on the tasks that it was searched on decides."""
+        if found.destruction is not None and found.destruction.value >= float(world.options.eta):
+            self._archive(world, state, t, found, None)
+
     def _archive(
-        self, world: World[ChaseOptions], state: EvolutionState, t: int, found: Discovery, confirmed: Confirmation
+        self, world: World[ChaseOptions], state: EvolutionState, t: int, found: Discovery, confirmed: Estimate | None
     ) -> None:
-        """`A_t = A_{t-1} ∪ {B_{b_t}}`."""
+        """`A_t = A_{t-1} ∪ {B_{b_t}}`; `confirmed` is None where nothing is confirmed (ablation)."""
         if found.frozen is None or found.frozen.firewall is None or found.destruction is None:
             raise UserError("nothing was frozen")
-        if confirmed.estimate is None:
-            raise UserError("nothing was confirmed")
         proposal = proposal_of(found.frozen)
         state.archive = state.archive.with_entry(
             proposal,
@@ -134,12 +153,13 @@ class Chase:
             views=views_digest(world.kit.lift(proposal), world.kit.subject),
             firewall=found.frozen.firewall,
             discovery=estimate_json(found.destruction),
-            confirmation=estimate_json(confirmed.estimate),
+            confirmation={} if confirmed is None else estimate_json(confirmed),
         )
         entry = state.archive.entries[-1]
-        state.variants.append(Variant(name=entry.name, transformation=proposal.transformation))
+        told = world.options.tell_constraints
+        state.variants.append(Variant(name=entry.name, transformation=proposal.transformation, told=told))
         note = archive_note(entry.model_dump(mode="json"), found.frozen.touched)
-        for tree in (world.proposer.tree, world.challenger.tree):
+        for tree in (world.proposer.tree, world.challenger.tree) if told else (world.challenger.tree,):
             tree.add_entry(entry.name, note)
         world.tell(Archived(round=t, name=entry.name, what=proposal.transformation.describe()))
 

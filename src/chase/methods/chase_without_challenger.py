@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pydantic import Field
 
 from chase.core.agents import Agent
-from chase.methods.bounds import Between, EvolutionBounds, ForecastRequest
+from chase.methods.bounds import EvolutionBounds, ForecastRequest, released_rounds
 from chase.methods.contract import Traits, World
 from chase.methods.desks import MOST_CANDIDATES, Assignment
 from chase.methods.evolution import EvolutionOutcome
@@ -38,15 +38,7 @@ class ChaseWithoutChallenger:
         return "proposer"
 
     def forecast(self, request: ForecastRequest[ChaseWithoutChallengerOptions]) -> EvolutionBounds:
-        """`H_0` once, then each round's candidates."""
-        rounds = request.options.rounds
-        return EvolutionBounds(
-            rollouts=tuple(
-                request.cells(f"round {t}", EVO, least=int(t == 1), most=(t == 1) + MOST_CANDIDATES)
-                for t in range(1, rounds + 1)
-            ),
-            episodes={"proposer": Between(least=rounds, most=rounds)},
-        )
+        return released_rounds(request, EVO, request.options.rounds, MOST_CANDIDATES)
 
     async def evolve(self, world: World[ChaseWithoutChallengerOptions]) -> EvolutionOutcome:
         rounds, rule = world.options.rounds, SelectionRule()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -55,6 +55,8 @@ class World(Generic[OptionsT]):
     """The task sets that the method holds."""
     tasks: Callable[[str], Sequence[str]]
     """The ids of a held role's tasks."""
+    rollouts: Mapping[str, int]
+    """How often each task of a held role is run."""
     archive: Archive
     """Empty, for this benchmark."""
     seed: int

@@ -10,7 +10,7 @@ from math import comb
 from typing import Any
 
 from chase.agents.history import RELEASED
-from chase.core.agents import Draft
+from chase.core.agents import MOST_OPERATORS, Draft
 from chase.core.values import Json
 from chase.methods.arena import Arena, Contender, Variant, gain_destruction
 from chase.protocol.firewall import FirewallRecord
@@ -74,9 +74,10 @@ async def discover(
     archived: frozenset[str],
     count: int = EVALUATED,
     reduce: bool = True,
+    most_operators: int = MOST_OPERATORS,
 ) -> Discovery:
     """Screen all drafts, evaluate at most `count` of them, and reduce the best to the operators that matter."""
-    screened = screen_drafts(kit, drafts, archived=archived, discovery=tasks)
+    screened = screen_drafts(kit, drafts, archived=archived, discovery=tasks, most_operators=most_operators)
     evaluated: list[Evaluated] = []
     for chosen in shortlist(screened, count):
         evaluated.append((chosen, await _destruction(arena, kit, pair, chosen, role)))

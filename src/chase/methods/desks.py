@@ -10,6 +10,7 @@ from typing import Any
 from chase.agents.history import HistoryWriter
 from chase.core.agents import (
     CANDIDATE_TRACKS,
+    MOST_OPERATORS,
     Candidate,
     CandidateTrack,
     ChallengerContext,
@@ -29,6 +30,7 @@ from chase.methods.arena import Contender
 from chase.methods.journal import Journal
 from chase.methods.selection import Gate, Submitted
 from chase.protocol.kit import ProtocolKit
+from chase.protocol.screening import parse_draft
 
 MOST_CANDIDATES = len(CANDIDATE_TRACKS)
 """Of a round with a candidate of each track."""
@@ -263,6 +265,7 @@ class ChallengerDesk:
         proposals: int,
         evaluated: int,
         archived: Collection[str] = (),
+        most_operators: int = MOST_OPERATORS,
     ) -> list[Draft]:
         """Everything that the Challenger answered; at most as many at a time as were asked for."""
         with self.tree.read_only() as root:
@@ -278,6 +281,7 @@ class ChallengerDesk:
                 tools=tuple(self.kit.benchmark.tools),
                 proposals=proposals,
                 evaluated=evaluated,
+                most_operators=most_operators,
                 seed=key_bits("challenge", self.seed) & 0x7FFFFFFF,
             )
             return await self.journal.drafts(round, lambda: self._ask(context, archived))
@@ -287,9 +291,7 @@ class ChallengerDesk:
         for _ in range(FURTHER_TRIES):
             if not all(isinstance(draft, Draft) for draft in drafts):
                 break  # no plain data: the journal refuses it
-            refused = [
-                refusal for refusal in self._refused(drafts, context.proposals, archived) if refusal.place >= told_up_to
-            ]
+            refused = [refusal for refusal in self._refused(drafts, context, archived) if refusal.place >= told_up_to]
             more = await self.challenger.revise(deepcopy(context), refused) if refused else ()
             if not more:
                 break
@@ -297,15 +299,15 @@ class ChallengerDesk:
             drafts += list(more)[: context.proposals]
         return drafts
 
-    def _refused(self, drafts: Sequence[Draft], proposals: int, archived: Collection[str]) -> list[Refusal]:
+    def _refused(self, drafts: Sequence[Draft], context: ChallengerContext, archived: Collection[str]) -> list[Refusal]:
         """What does not parse or repeats another, and how many are missing. Validity is not told: the firewall's."""
         refused: list[Refusal] = []
         seen: dict[str, str] = dict.fromkeys(archived, "an archived transformation")
-        good = 0
+        proposals, good = context.proposals, 0
         for place, draft in enumerate(drafts):
             name = f"proposal {place + 1}"
             try:
-                found = self.kit.parse(draft.form).transformation.hash
+                found = parse_draft(self.kit, draft, context.most_operators).transformation.hash
                 if found in seen:
                     raise UserError(f"the same as {seen[found]}: write another")
             except UserError as error:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chase.core.agents import Agent, EpisodeBounds, HasBounds
+from chase.core.agents import MOST_OPERATORS, Agent, EpisodeBounds, HasBounds
 from chase.core.interfaces import Benchmark
 from chase.core.values import Limits
 from chase.methods.arena import pooled
@@ -20,7 +20,6 @@ from chase.methods.bounds import Between, ForecastRequest, Rollouts
 from chase.methods.counterfactuals import most_parts
 from chase.methods.repair_audited import RepairPlan
 from chase.methods.run import Plan
-from chase.protocol.proposal import MOST_OPERATORS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 GROUP = "chase.methods"
 BUILT_IN: Mapping[str, str] = {
+    "raw-harness": "chase.methods.raw_harness:RawHarness",
+    "meta-harness": "chase.methods.meta_harness:MetaHarness",
     "chase": "chase.methods.chase:Chase",
     "chase-without-challenger": "chase.methods.chase_without_challenger:ChaseWithoutChallenger",
+    "best-of-n": "chase.methods.best_of_n:BestOfN",
 }
 """Name → where it is, as entry points are written."""
 DEFAULT_METHOD = "chase"

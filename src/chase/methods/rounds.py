@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,8 +65,17 @@ async def propose_and_select(
     state.line.append(choice.harness)
     record["selection"] = {**choice.to_json(), **repairs, "refused": refused}
     world.tell(Selected(round=t, pool=choice.pool, selected=choice.harness.name, refused=tuple(refused)))
-    world.proposer.tree.add_round({"round": t, **record["selection"]})
+    world.proposer.tree.add_round({"round": t, **_told(record["selection"], assignment)})
     return choice.harness
+
+
+def _told(selection: Mapping[str, Json], assignment: Assignment) -> dict[str, Json]:
+    """A selection as the Proposer reads of it: without what counterfactuals said where it is not told of any."""
+    if assignment.epsilon is not None:
+        return dict(selection)
+    untold = ("destruction", "violates")
+    pool = [{key: value for key, value in entry.items() if key not in untold} for entry in selection["pool"]]
+    return {**selection, "pool": pool}
 
 
 async def conclude(

@@ -196,6 +196,7 @@ class Run:
             options=plan.options,
             roles=roles,
             tasks=evaluator.tasks,
+            rollouts={role: plan.rollouts[role] for role in roles},
             archive=Archive(benchmark=plan.benchmark.name, content_hash=plan.benchmark.content_hash),
             seed=plan.seed,
             tell=self.tell,

@@ -33,7 +33,7 @@ def failed_round(history: History) -> FailedRound | None:
     violations = [
         f"{row['harness']} violates {', '.join(row['violates'])} (gain {row['gain']:+.4f})"
         for row in last.get("pool", ())
-        if row["violates"]
+        if row.get("violates")
     ]
     problems = (*violations, *map(str, last.get("refused", ())))
     return FailedRound(problems=problems, selected=str(last["selected"])) if problems else None

@@ -42,6 +42,7 @@ class ArchiveEntry(BaseModel):
     firewall: list[dict[str, Any]]
     discovery: dict[str, Any]
     confirmation: dict[str, Any]
+    """Empty where a run did without (an ablation)."""
     previous: str
     """Digest of the entry before, '' for the first."""
 

@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from chase.core.agents import MOST_OPERATORS
 from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark, FirewallSubject, Operator, OperatorKind
 from chase.core.outside import NotPlain, parse_json, plain
@@ -20,7 +21,6 @@ State = TypeVar("State")
 Whole = TypeVar("Whole")
 LONGEST = 65_536
 """Characters of a proposal."""
-MOST_OPERATORS = 12
 
 
 class _Form(BaseModel):

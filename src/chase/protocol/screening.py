@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from chase.core.agents import Draft
+from chase.core.agents import MOST_OPERATORS, Draft
 from chase.core.errors import UserError
 from chase.core.interfaces import FirewallSubject
 from chase.protocol.firewall import FirewallRecord
@@ -70,12 +70,25 @@ def is_active(proposal: Proposal[Any], subject: FirewallSubject[Any]) -> bool:
     )
 
 
+def parse_draft(kit: ProtocolKit, draft: Draft, most_operators: int = MOST_OPERATORS) -> Proposal[Any]:
+    """The proposal that a draft describes; a `UserError` where it is none or has too many operators."""
+    proposal = kit.parse(draft.form)
+    if len(proposal.transformation.operators) > most_operators:
+        raise UserError(f"a proposal has at most {most_operators} operator{'s'[: most_operators != 1]} in this run")
+    return proposal
+
+
 def screen_draft(
-    kit: ProtocolKit, draft: Draft, *, archived: Collection[str], discovery: Sequence[str] = ()
+    kit: ProtocolKit,
+    draft: Draft,
+    *,
+    archived: Collection[str],
+    discovery: Sequence[str] = (),
+    most_operators: int = MOST_OPERATORS,
 ) -> Screening:
     """One draft through all screens, the cheap ones first; an invalid one is never also called a duplicate."""
     try:
-        proposal = kit.parse(draft.form)
+        proposal = parse_draft(kit, draft, most_operators)
     except UserError as error:
         return Screening(draft=draft, verdict="refused", reason=str(error))
     record = kit.run_checks(proposal)
@@ -95,13 +108,18 @@ def screen_draft(
 
 
 def screen_drafts(
-    kit: ProtocolKit, drafts: Sequence[Draft], *, archived: Collection[str], discovery: Sequence[str]
+    kit: ProtocolKit,
+    drafts: Sequence[Draft],
+    *,
+    archived: Collection[str],
+    discovery: Sequence[str],
+    most_operators: int = MOST_OPERATORS,
 ) -> list[Screening]:
     """All drafts. One that repeats an earlier one of the same round is a duplicate too."""
     found: list[Screening] = []
     seen = set(archived)
     for draft in drafts:
-        screened = screen_draft(kit, draft, archived=seen, discovery=discovery)
+        screened = screen_draft(kit, draft, archived=seen, discovery=discovery, most_operators=most_operators)
         if screened.verdict == "valid" and screened.proposal is not None:
             seen.add(screened.proposal.transformation.hash)
         found.append(screened)

@@ -74,7 +74,7 @@ class Evolution(Prepared[EvolveSettings]):
             **named,
             no_reduce=not settled.get("reduce", True),
             repair=bool(settled.get("repair", False)),
-            options={name: settled[name] for name in settled.keys() - fields.keys()} or None,
+            options={n: v for n, v in settled.items() if n not in fields and v is not None} or None,
             benchmark=self.benchmark.name,
             rollouts=dict(self.plan.rollouts),
             split_sizes=dict(self.sizes) or None,

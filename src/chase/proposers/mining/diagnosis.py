@@ -32,7 +32,7 @@ def diagnose(readings: Sequence[Reading], observables: Mapping[str, Observable])
         failures={kind: count / len(readings) for kind, count in kinds.items()},
         success=sum(reading.score for reading in readings) / len(readings),
         leads={name: _lead(observable, readings) for name, observable in observables.items()},
-        bounds=_bounds([shown for reading in readings for shown in reading.seen.values()], observables),
+        bounds=quartiles([shown for reading in readings for shown in reading.seen.values()], observables),
     )
 
 
@@ -66,7 +66,8 @@ def _lead(observable: Observable, readings: Sequence[Reading]) -> float:
     return z_score(differences)
 
 
-def _bounds(documents: Sequence[Sighting], observables: Mapping[str, Observable]) -> dict[str, tuple[float, float]]:
+def quartiles(documents: Sequence[Sighting], observables: Mapping[str, Observable]) -> dict[str, tuple[float, float]]:
+    """The low and the high quartile of each observable that differs between documents."""
     bounds = {}
     for name, observable in observables.items():
         values = sorted(value for shown in documents if (value := observable(shown)) is not None)

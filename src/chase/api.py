@@ -21,8 +21,23 @@ from chase.runs import opening
 from chase.runs.config import raw_settings
 from chase.runs.kinds import Benchmarks
 from chase.runs.listening import Listener, Silent
-from chase.runs.results import AuditResult, CertifyResult, EvolveResult, ForecastResult, RepairResult, RolloutResult
-from chase.runs.settings import AuditSettings, CertifySettings, EvolveSettings, RepairSettings, RolloutSettings
+from chase.runs.results import (
+    AuditResult,
+    CertifyResult,
+    CompareResult,
+    EvolveResult,
+    ForecastResult,
+    RepairResult,
+    RolloutResult,
+)
+from chase.runs.settings import (
+    AuditSettings,
+    CertifySettings,
+    CompareSettings,
+    EvolveSettings,
+    RepairSettings,
+    RolloutSettings,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,6 +51,10 @@ class _Rollout(RolloutSettings):
 
 
 class _Evolve(EvolveSettings):
+    progress: Progress = None
+
+
+class _Compare(CompareSettings):
     progress: Progress = None
 
 
@@ -125,6 +144,24 @@ def forecast_evolve(given: Mapping[str, Any], listener: Listener) -> ForecastRes
     """What `evolve` with these settings can take: rollouts, requests, tokens, cost. Runs and writes nothing."""
     asked = raw_settings(EvolveSettings, given)
     from chase.runs.evolve import forecast as run
+
+    return run(asked, listener)
+
+
+@_takes(_Compare)
+def compare(given: Mapping[str, Any], listener: Listener) -> CompareResult:
+    """Compare methods over seeds, and when all are done open the sealed tasks once. `resume` goes on with one."""
+    asked = raw_settings(CompareSettings, given)
+    from chase.runs.compare import compare as run
+
+    return run(asked, listener)
+
+
+@_takes(_Compare)
+def forecast_compare(given: Mapping[str, Any], listener: Listener) -> ForecastResult:
+    """What `compare` with these settings can take: rollouts, requests, tokens, cost. Runs and writes nothing."""
+    asked = raw_settings(CompareSettings, given)
+    from chase.runs.compare import forecast as run
 
     return run(asked, listener)
 

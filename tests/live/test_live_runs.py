@@ -14,6 +14,7 @@ import pytest
 from chase.agents.records import TRANSCRIPT
 from chase.challengers.llm import LanguageModelChallenger
 from chase.core.events import ignore
+from chase.engine.runner import Pace
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness
 from chase.harness.spec import Harness
@@ -88,7 +89,7 @@ async def both(server: LiveServer, ledger: SmallLedger, folder: Path) -> Runs:
             rollouts=ROLLOUTS,
             seed=1,
         )
-        run = Run(plan, run="evolve", store=store, model=model, sandbox=sandbox, tell=ignore, concurrency=1)
+        run = Run(plan, run="evolve", store=store, model=model, sandbox=sandbox, tell=ignore, pace=Pace(concurrency=1))
         evolved = await run.evolve()
         audit = AuditPlan(
             benchmark=ledger,
@@ -102,7 +103,7 @@ async def both(server: LiveServer, ledger: SmallLedger, folder: Path) -> Runs:
             confirm_size=2,
         )
         audited = await audit_harness(
-            audit, run="audit", store=store, model=model, sandbox=sandbox, tell=ignore, concurrency=1
+            audit, run="audit", store=store, model=model, sandbox=sandbox, tell=ignore, pace=Pace(concurrency=1)
         )
     return Runs(evolved=evolved, audited=audited, harness=harness, store=store)
 

@@ -17,6 +17,8 @@ COMMANDS: Mapping[str, str] = {
     "rollout": "Score a harness: the mean within task, then across tasks. What the store has is not run again.",
     "evolve": "Evolve a harness: propose, select under the archive's constraints, challenge, confirm; at the end "
     "certify once.",
+    "compare": "Compare methods: each over every seed, in one store; when all are done the sealed tasks are opened "
+    "once for all.",
     "certify": "Print the certification of a finished `chase evolve`; one made with --no-certify is certified now, "
     "under the run's budget where no other is given.",
     "doctor": "Check Python, sandbox, disk and store, and with a model its key, answer, tool calls, JSON schema, "

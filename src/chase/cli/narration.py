@@ -29,7 +29,7 @@ from chase.core.events import (
     ShortcutShown,
 )
 from chase.runs.conclusion import by_noise_in_words
-from chase.runs.listening import CertificationStarted, Outage, RunBegun, RunInterrupted
+from chase.runs.listening import CertificationStarted, MemberEnded, Outage, RunBegun, RunInterrupted
 
 AGENTS = {"propose": "Proposer", "challenge": "Challenger"}
 
@@ -212,6 +212,11 @@ def _(event: AuditAttributionStarted) -> Iterator[str]:
 def _(event: ShortcutShown) -> Iterator[str]:
     destroyed = ", ".join(f"{name} {100 * value:+.1f}" for name, value in event.breaks.items())
     yield f"search: gain destruction {destroyed}; trying the harness without some of its {event.parts} edits"
+
+
+@lines.register
+def _(event: MemberEnded) -> Iterator[str]:
+    yield f"  seed {event.seed}: {event.method} is done"
 
 
 @lines.register

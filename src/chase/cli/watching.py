@@ -8,7 +8,7 @@ from chase.cli.progress import RolloutProgress, clear_line, say_aside
 from chase.core.events import Event
 from chase.engine.rollout import Job
 from chase.engine.runner import ScoredRollout
-from chase.runs.listening import Building, RunBegun, RunEnded
+from chase.runs.listening import Building, MembersUnderWay, RunBegun, RunEnded
 
 
 class Watch:
@@ -17,6 +17,7 @@ class Watch:
     def __init__(self) -> None:
         self._progress = RolloutProgress("")
         self._steps = Steps("")
+        self._members = Steps("", plain_seconds=10.0)
 
     def started(self, *, total: int, reused: int) -> None:
         self._progress.started(total=total, reused=reused)
@@ -30,6 +31,9 @@ class Watch:
     def told(self, event: Event) -> None:
         if isinstance(event, Building):
             self._steps(f"building {event.benchmark}: please wait")
+        elif isinstance(event, MembersUnderWay):
+            rate = event.rollouts / max(event.seconds, 1e-6)
+            self._members(f"{event.ended} of {event.members} evolutions, {event.rollouts} rollouts, {rate:.0f}/s")
         elif isinstance(event, RunEnded):
             clear_line()
         elif isinstance(event, RunBegun):

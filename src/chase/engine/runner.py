@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -13,6 +13,7 @@ from chase.core.errors import BudgetExhausted, ChaseError, RolloutError
 from chase.core.interfaces import Benchmark
 from chase.core.values import Outcome, Rollout, Usage
 from chase.engine.gate import Gate, Room, Typical
+from chase.engine.processes import Processes, Request, chunks
 from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
 from chase.models.chat import ChatModel, Reply
@@ -44,6 +45,10 @@ class Progress(Protocol):
     def failed(self, job: Job, reason: str, *, again: bool) -> None: ...
 
 
+Paid = Reply | Request
+"""What the ledger has a row of."""
+
+
 class Silence:
     """Progress that nobody hears."""
 
@@ -70,6 +75,8 @@ class Pace:
     rollout_seconds: float = 1_800.0
     """Deadline of one rollout, retries included, waits in an outage not. Beyond it infrastructure has failed, not the
     agent."""
+    processes: Processes | None = None
+    """Where an embedded model's rollouts are computed; None: here. They have no meter: under a cap there are none."""
 
 
 class Runner:
@@ -113,19 +120,43 @@ class Runner:
         await self._store.record_reuse(self._use, list(results))
         missing = {d: job for d, job in zip(digests, jobs, strict=True) if d not in results}
         self._progress.started(total=len(set(digests)), reused=len(results))
-        queue = iter(missing.items())
-        workers = min(self._pace.concurrency, len(missing))
         gate = Gate(self._model.meter, self._typical)
         try:
             with _settled_memory():
+                await self._compute_elsewhere(missing, results)
+                left = [named for named in missing.items() if named[0] not in results]
+                queue = iter(left)
                 async with asyncio.TaskGroup() as group:
-                    for _ in range(workers):
+                    for _ in range(min(self._pace.concurrency, len(left))):
                         group.create_task(self._work(queue, results, gate))
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
         if gate.closed is not None:
             raise gate.closed
         return [results[digest] for digest in digests]
+
+    async def _compute_elsewhere(self, missing: Mapping[str, Job], results: dict[str, ScoredRollout]) -> None:
+        """Have worker processes roll out what they can. What they could not finish is left to this process."""
+        processes = self._pace.processes
+        if processes is None or self._model.meter is not None:
+            return
+        portions = chunks([(digest, job) for digest, job in missing.items() if processes.takes(job)])
+
+        async def feed() -> None:
+            for portion in portions:
+                made = await processes.run([job for _, job in portion])
+                finished = [(digest, found) for (digest, _), found in zip(portion, made, strict=True) if found]
+                await asyncio.gather(*(self._keep(digest, *found) for digest, found in finished))
+                for digest, (rollout, _) in finished:
+                    results[digest] = scored = _scored(digest, rollout, reused=False)
+                    self._progress.finished(scored)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(2 * processes.count):  # one portion computes while the next one waits
+                group.create_task(feed())
+
+    async def _keep(self, digest: str, rollout: Rollout, requests: Sequence[Paid]) -> None:
+        await self._store.record(rollout, self._ledger(digest, rollout.key.role, requests), use=self._use)
 
     async def _work(self, queue: Iterator[tuple[str, Job]], results: dict[str, ScoredRollout], gate: Gate) -> None:
         for digest, job in queue:
@@ -134,7 +165,7 @@ class Runner:
             usage: Usage | None = None
             try:
                 rollout, replies = await self._run(digest, job)
-                await self._store.record(rollout, self._ledger(digest, rollout.key.role, replies), use=self._use)
+                await self._keep(digest, rollout, replies)
                 usage = rollout.usage
             except BudgetExhausted as error:
                 gate.close(error)  # the others go on
@@ -165,7 +196,7 @@ class Runner:
                 self._progress.failed(job, str(error), again=not final)
                 if final:
                     failed = _failed(job, self._model, str(error), paid)
-                    await self._store.record(failed, self._ledger(digest, failed.key.role, paid), use=self._use)
+                    await self._keep(digest, failed, paid)
                     raise RunPaused(str(error)) from None
         raise AssertionError("unreachable")
 
@@ -175,7 +206,7 @@ class Runner:
             with suppress(ChaseError):  # the store may be why everything is being cancelled
                 self._store.record_requests_sync(self._ledger(digest, job.benchmark.role_of(job.task), paid))
 
-    def _ledger(self, digest: str, role: str, replies: Sequence[Reply]) -> list[LedgerRow]:
+    def _ledger(self, digest: str, role: str, replies: Sequence[Paid]) -> list[LedgerRow]:
         """One row for each request."""
         return [
             LedgerRow(

@@ -293,11 +293,11 @@ def pooled_arena(
 
 async def audit_harness(
     plan: AuditPlan, *, run: str, store: Store, model: ChatModel, sandbox: Sandbox, tell: Tell,
-    progress: Progress | None = None, concurrency: int = 64,
+    progress: Progress | None = None, pace: Pace | None = None,
 ) -> AuditOutcome:  # fmt: skip
     """Carry out an audit under a run id that the store knows. Run again, it goes on where it stopped."""
     confirm = plan.confirmation_roles
-    use, pace = Use(run=run, method="audit"), Pace(concurrency=concurrency)
+    use = Use(run=run, method="audit")
     runner = Runner(model=model, store=store, sandbox=sandbox, use=use, pace=pace, progress=progress)
     opening = None
     if plan.use_cert is not None:

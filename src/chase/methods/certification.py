@@ -24,6 +24,7 @@ from chase.stats.destruction import archive_summary, destruction, excess_estimat
 from chase.stats.estimates import Estimate, estimate
 from chase.store.store import Store
 
+OWN = "methods/certification.py"
 NEUTRAL = "neutral"
 """The name of `B_0` in a certification, where a benchmark knows it."""
 
@@ -63,12 +64,11 @@ def analysis_hash() -> str:
     return analysis_digest(files("chase"))
 
 
-def analysis_digest(package: Traversable) -> str:
-    """The same of a package's source: statistics and this module. How a harness came about is in its own hash."""
+def analysis_digest(package: Traversable, own: Sequence[str] = (OWN,)) -> str:
+    """The same of a package's source: statistics and these modules. How a harness came about is in its own hash."""
     modules = [module for module in package.joinpath("stats").iterdir() if module.name.endswith(".py")]
     named = {f"stats/{module.name}": module.read_text(encoding="utf-8") for module in modules}
-    own = "methods/certification.py"
-    return digest({**named, own: package.joinpath(own).read_text(encoding="utf-8")})
+    return digest({**named, **{name: package.joinpath(name).read_text(encoding="utf-8") for name in own}})
 
 
 async def certify(

@@ -27,6 +27,16 @@ BUILT_IN: Mapping[str, str] = {
 }
 """Name → where it is, as entry points are written."""
 DEFAULT_METHOD = "chase"
+SETS: Mapping[str, tuple[str, ...]] = {
+    "all": (
+        "raw-harness", "meta-harness", "chase", "best-of-n",
+    ),
+    "ablations": (
+        "chase", "chase-without-challenger", "chase:confirm=false", "chase:single_operators=true",
+        "chase:tell_constraints=false", "chase:enforce_constraints=false", "chase:reduce=false",
+    ),
+}  # fmt: skip
+"""Methods that are compared together, by the name of the set. An option of a method stands behind a colon."""
 RESERVED = frozenset(
     {
         "command", "benchmark", "content_hash", "method", "model", "model_fingerprint", "initial", "proposer",

@@ -191,14 +191,14 @@ class AuditedRepair:
 
 async def repair_harness(
     plan: RepairPlan, *, run: str, store: Store, model: ChatModel, sandbox: Sandbox, tell: Tell,
-    progress: Progress | None = None, concurrency: int = 64,
+    progress: Progress | None = None, pace: Pace | None = None,
 ) -> AuditedRepair:  # fmt: skip
     """Carry out a repair under a run id that the store knows. Run again, it goes on where it stopped."""
     if not plan.counterfactuals:
         reason = f"the audit confirmed nothing that counts against the gain (its verdict: {plan.verdict})"
         return AuditedRepair(ending="nothing to repair", reason=reason)
     confirm = fresh_roles(plan.benchmark)
-    use, pace = Use(run=run, method="repair"), Pace(concurrency=concurrency)
+    use = Use(run=run, method="repair")
     runner = Runner(model=model, store=store, sandbox=sandbox, use=use, pace=pace, progress=progress)
     evaluator = plan.evaluator(runner, store, (*SEARCH_ROLES, *confirm))
     arena = pooled_arena(evaluator, confirm, plan.confirm_size, {})

@@ -149,7 +149,7 @@ class Run:
 
     def __init__(
         self, plan: Plan, *, run: str, store: Store, model: ChatModel, sandbox: Sandbox, tell: Tell,
-        progress: Progress | None = None, concurrency: int = 64,
+        progress: Progress | None = None, pace: Pace | None = None,
     ) -> None:  # fmt: skip
         plan.check()
         self.plan = plan
@@ -167,7 +167,7 @@ class Run:
             store=store,
             sandbox=sandbox,
             use=use,
-            pace=Pace(concurrency=concurrency),
+            pace=pace,
             progress=progress,
         )
 

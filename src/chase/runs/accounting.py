@@ -132,6 +132,16 @@ def counts_of(store: Reader, run: str) -> dict[str, Json]:
     }
 
 
+def total_counts(store: Reader, runs: Sequence[str]) -> dict[str, Json]:
+    """The counts of several runs together, without the stages."""
+    found = [counts_of(store, run) for run in runs]
+    return {
+        "executed": sum(counts["executed"] for counts in found),
+        "reused": sum(counts["reused"] for counts in found),
+        "spent": asdict(sum((spend.usage for run in runs for spend in store.spend(run)), Usage())),
+    }
+
+
 def episodes_of(store: Reader, run: str) -> int:
     """Rollouts that the run used, those from the store included."""
     return sum(count.episodes for count in store.episodes(run))

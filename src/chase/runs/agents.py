@@ -14,7 +14,7 @@ from chase.models.config import LOCAL
 from chase.proposers.llm import LanguageModelProposer
 from chase.proposers.mining import MiningProposer
 from chase.runs.models import Models
-from chase.runs.settings import AuditSettings, Challengers, EvolveSettings
+from chase.runs.settings import AuditSettings, Challengers, Proposers
 
 KINDS = ("mining", "llm", "coding-agent")
 OF_A_COMMAND = ("coding-agent proposer", "coding-agent challenger")
@@ -30,7 +30,7 @@ USED_BY: Mapping[str, tuple[str, ...]] = {
 """Settings that mean something to some agents only."""
 
 
-def make_proposer(settings: EvolveSettings, models: Models) -> Proposer:
+def make_proposer(settings: Proposers, models: Models) -> Proposer:
     """The Proposer that the settings name."""
     kind = proposer_kind(settings)
     if kind == "mining":
@@ -45,7 +45,7 @@ def make_proposer(settings: EvolveSettings, models: Models) -> Proposer:
     return LanguageModelProposer(model, history_tokens=settings.history_tokens)
 
 
-def make_challenger(settings: EvolveSettings | AuditSettings, models: Models) -> Challenger:
+def make_challenger(settings: Proposers | AuditSettings, models: Models) -> Challenger:
     """The Challenger that the settings name."""
     kind = challenger_kind(settings)
     if kind == "mining":
@@ -60,7 +60,7 @@ def make_challenger(settings: EvolveSettings | AuditSettings, models: Models) ->
     return LanguageModelChallenger(model, history_tokens=settings.history_tokens)
 
 
-def proposer_kind(settings: EvolveSettings) -> str:
+def proposer_kind(settings: Proposers) -> str:
     return _kind("proposer", settings.proposer, settings.proposer_model, ("command", settings.command))
 
 

@@ -67,7 +67,7 @@ class Audit(Prepared[AuditSettings]):
             sandbox=run.sandbox,
             tell=run.listener.told,
             progress=run.listener,
-            concurrency=run.concurrency,
+            pace=run.pace,
         )
         noticed = notice(
             run,

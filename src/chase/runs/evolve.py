@@ -20,7 +20,7 @@ from chase.methods.run import Plan, Run
 from chase.runs.accounting import counts_of, served_models
 from chase.runs.agents import challenger_kind, make_challenger, make_proposer, proposer_kind, refuse_unused
 from chase.runs.conclusion import conclusion_of
-from chase.runs.config import RawSettings
+from chase.runs.config import RawSettings, S
 from chase.runs.finding import LATEST, Which, find_unfinished
 from chase.runs.folder import RunFolder
 from chase.runs.kinds import Options
@@ -88,7 +88,7 @@ class Evolution(Prepared[EvolveSettings]):
         plan, listener = self.plan, run.listener
         work = Run(
             plan, run=run.id, store=run.store, model=run.model, sandbox=run.sandbox, tell=listener.told,
-            progress=listener, concurrency=run.concurrency,
+            progress=listener, pace=run.pace,
         )  # fmt: skip
         evolved = await work.evolve()
         before = self.earlier or {}
@@ -100,7 +100,7 @@ class Evolution(Prepared[EvolveSettings]):
             certified = await work.certify(evolved, self.reason)
             reasons = [seal.reason for seal in run.store.seals(run.id)[1:]]
             certification = {**certified.to_json(), "reopened": reasons}
-        found = {**_found(plan, evolved), "certification": certification}
+        found = {**found_of(plan, evolved), "certification": certification}
         noticed = notice(
             run, Compared(harness=evolved.final.harness, baseline=plan.initial, name="H*"), work.candidate_names
         )
@@ -123,7 +123,7 @@ def evolve(said: RawSettings[EvolveSettings], listener: Listener) -> EvolveResul
         folder = RunFolder(workspace, named.id)
         if named.status == "finished" and not said.describes:
             return EvolveResult(payload=folder.read_result(), folder=folder.path)
-        said = _laid_over(said, folder)
+        said = laid_over(said, folder)
     settings = said.settings()
     if settings.no_certify and settings.reopen is not None:
         raise UserError("--reopen says why the certification set is opened again, --no-certify leaves it sealed.")
@@ -136,7 +136,7 @@ def forecast(said: RawSettings[EvolveSettings], listener: Listener) -> ForecastR
     """What the run can take at most. Runs nothing and writes nothing."""
     workspace = locate(said.given.get("workspace"))
     if (named := named_run(said, workspace)) is not None:
-        said = _laid_over(said, RunFolder(workspace, named.id))
+        said = laid_over(said, RunFolder(workspace, named.id))
     _, work = _begun(said, workspace, listener)
     plan = work.plan
     found = forecast_evolution(plan, certify=work.certify)
@@ -152,7 +152,7 @@ def _begun(said: RawSettings[EvolveSettings], workspace: Workspace, listener: Li
     return life, life.prepared(said, lambda said: prepare(said, opener, listener))
 
 
-def named_run(said: RawSettings[EvolveSettings], workspace: Workspace) -> StoredRun | None:
+def named_run(said: RawSettings[S], workspace: Workspace, command: str = COMMAND) -> StoredRun | None:
     """The run whose settings count where nothing is said: one that is named, or the latest unfinished one.
 
     Beside all that is required `latest` is the latest run of these settings, which is found by them.
@@ -161,17 +161,17 @@ def named_run(said: RawSettings[EvolveSettings], workspace: Workspace) -> Stored
     if reference is None or (reference == LATEST and said.describes and said.complete):
         return None
     with Store.open(workspace, write=False) as store:
-        return find_unfinished(store, COMMAND, str(reference))
+        return find_unfinished(store, command, str(reference))
 
 
-def _laid_over(said: RawSettings[EvolveSettings], folder: RunFolder) -> RawSettings[EvolveSettings]:
+def laid_over(said: RawSettings[S], folder: RunFolder) -> RawSettings[S]:
     """`with_settings_of`; a run that was killed before it wrote its settings is described by what was said."""
     if said.complete and not folder.has_settings:
         return said
     return with_settings_of(said, folder)
 
 
-def with_settings_of(said: RawSettings[EvolveSettings], folder: RunFolder) -> RawSettings[EvolveSettings]:
+def with_settings_of(said: RawSettings[S], folder: RunFolder) -> RawSettings[S]:
     """What was said, with a run's resolved settings below it and the initial harness that its folder keeps."""
     stored = {**folder.read_settings(), "harness": str(folder.harness(INITIAL))}
     return replace(said, given={**said.given, "resume": folder.run}).above(stored)
@@ -235,7 +235,7 @@ def given_options(method: Method, settings: EvolveSettings) -> dict[str, Any]:
     return given | Options().check(settings.options or {})
 
 
-def _found(plan: Plan, evolved: EvolutionOutcome) -> dict[str, Json]:
+def found_of(plan: Plan, evolved: EvolutionOutcome) -> dict[str, Json]:
     final = evolved.final
     return {
         "final": {

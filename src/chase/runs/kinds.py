@@ -197,6 +197,33 @@ class Names(Kind):
         return tuple(name.strip() for name in names)
 
 
+class Seeds(Kind):
+    """Seeds: `0-9`, `1,2,5`, or numbers in a list. Each once, in their order."""
+
+    most: ClassVar[int] = 1_000
+
+    def check(self, value: Any) -> tuple[int, ...]:
+        parts = value.split(",") if isinstance(value, str) else value
+        if not isinstance(parts, list | tuple) or not parts:
+            raise ValueError(self._wanted)
+        found: list[int] = []
+        for part in parts:
+            ends = re.fullmatch(r"\s*([0-9]{1,9})(?:\s*-\s*([0-9]{1,9}))?\s*", str(part))
+            if ends is None or isinstance(part, bool):
+                raise ValueError(self._wanted)
+            low, high = int(ends[1]), int(ends[2] or ends[1])
+            if high < low or high - low >= self.most:
+                raise ValueError(self._wanted)
+            found += range(low, high + 1)
+        if len(found) > self.most or len(set(found)) < len(found):
+            raise ValueError(f"{self._wanted}, each once")
+        return tuple(found)
+
+    @property
+    def _wanted(self) -> str:
+        return f"must be seeds such as 0-9 or 1,2,5, at most {self.most:,}"
+
+
 class PriceOfTokens(Kind):
     """`IN,CACHED,OUT`, or three numbers in a list."""
 
@@ -250,7 +277,7 @@ class Options(Kind):
             raise UserError(f"--option {wrong[0]} must be KEY=VALUE, such as rounds=3.")
         if twice := [key for key, number in Counter(key.strip() for key, _, _ in parts).items() if number > 1]:
             raise UserError(f"--option {twice[0]} is given twice: leave one out.")
-        return {key.strip(): _toml_value(given.strip()) for key, _, given in parts}
+        return {key.strip(): toml_value(given.strip()) for key, _, given in parts}
 
     def merged(self, value: Any, below: Any) -> Any:
         return {**self.check(below), **self.check(value)}
@@ -263,7 +290,7 @@ def _counts_in(value: Any) -> list[tuple[str, Any]]:
     return [(role.strip(), int(n) if re.fullmatch(r" *[0-9]{1,9} *", n) else n) for role, _, n in parts]
 
 
-def _toml_value(given: str) -> Any:
+def toml_value(given: str) -> Any:
     try:
         return tomllib.loads(f"value = {given}")["value"]
     except tomllib.TOMLDecodeError:

@@ -8,14 +8,18 @@ from __future__ import annotations
 import asyncio
 import errno
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+from chase.benchmarks.registry import open_benchmark
 from chase.core.errors import BudgetExhausted, DiskError
 from chase.core.interfaces import Benchmark
 from chase.core.values import Json
-from chase.engine.runner import RunPaused
+from chase.engine.processes import Processes, processes
+from chase.engine.runner import Pace, RunPaused
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
 from chase.models.chat import ChatModel
@@ -24,7 +28,7 @@ from chase.runs.config import RawSettings, S
 from chase.runs.finding import Which, free_id, run_id
 from chase.runs.folder import RunFolder
 from chase.runs.listening import Listener, RunBegun, RunEnded, RunInterrupted
-from chase.runs.models import Models, at_the_cap, count_paid
+from chase.runs.models import Models, at_the_cap, computes_here, count_paid
 from chase.runs.parts import Parts
 from chase.runs.settings import Paid
 from chase.store.records import Run
@@ -40,7 +44,7 @@ class OpenRun:
     store: Store
     model: ChatModel
     sandbox: Sandbox
-    concurrency: int
+    pace: Pace
     listener: Listener
 
     @property
@@ -65,6 +69,14 @@ class Work(Protocol):
 
     @property
     def concurrency(self) -> int: ...
+    def processes(self) -> AbstractContextManager[Processes | None]:
+        """Workers that compute rollouts while the run is at work; None: this process does."""
+        ...
+
+    def ids(self, run: str) -> Sequence[str]:
+        """The ids under which the run pays: its own, and those of its members where it has any."""
+        ...
+
     @property
     def label(self) -> str:
         """In a few words, for whoever watches."""
@@ -106,6 +118,23 @@ class Prepared(Generic[P]):
     @property
     def concurrency(self) -> int:
         return self.settings.concurrency
+
+    def ids(self, run: str) -> Sequence[str]:
+        return (run,)
+
+    @property
+    def workers(self) -> int:
+        """Processes that compute, where nothing is said of it."""
+        return 1
+
+    def processes(self) -> AbstractContextManager[Processes | None]:
+        model, count = self.models.get(self.model), self.settings.workers or self.workers
+        by_name = isinstance(getattr(self.settings, "benchmark", ""), str)  # one that the caller opened is here alone
+        if count == 1 or not by_name or not computes_here(model):
+            return nullcontext()
+        data = getattr(self.settings, "data", None)
+        opens = partial(open_benchmark, self.benchmark.name, None if data is None else Path(data))
+        return processes(count, opens=opens, benchmark=self.benchmark, config=model.config)
 
 
 DISK_TROUBLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM})
@@ -152,7 +181,7 @@ class Life:
                     return FinishedRun(payload=folder.read_result(), folder=folder)
                 run = self._begin(store, stored, identity)
                 with self._disk_errors(run):
-                    count_paid(work.models.meter, store, run)
+                    count_paid(work.models.meter, store, work.ids(run))
                     folder = RunFolder(self.workspace, run)
                     parts, over = Parts(folder), stored is not None and stored.status == "finished"
                     with parts.under_way(store, anew=over and self.which.certified is None):
@@ -199,16 +228,17 @@ class Life:
         self.listener.told(RunBegun(command=command, run=run, label=work.label, again=again, config=identity))
         try:
             async with Sandbox(max_sessions=work.concurrency) as sandbox:
-                return await work.carry_out(
-                    OpenRun(
-                        id=run,
-                        store=store,
-                        model=model,
-                        sandbox=sandbox,
-                        concurrency=work.concurrency,
-                        listener=self.listener,
+                with work.processes() as processes:
+                    return await work.carry_out(
+                        OpenRun(
+                            id=run,
+                            store=store,
+                            model=model,
+                            sandbox=sandbox,
+                            pace=Pace(concurrency=work.concurrency, processes=processes),
+                            listener=self.listener,
+                        )
                     )
-                )
         except asyncio.CancelledError:
             self.listener.told(RunInterrupted(again=again))
             raise

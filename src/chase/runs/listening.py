@@ -50,6 +50,25 @@ class CertificationStarted(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class MemberEnded(Event):
+    """A method of a comparison has come to its end in one seed."""
+
+    method: str
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class MembersUnderWay(Event):
+    """How far a comparison has come. Told every few seconds."""
+
+    ended: int
+    members: int
+    rollouts: int
+    """That were computed so far."""
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunInterrupted(Event):
     """Somebody stopped the run. What was finished is saved."""
 

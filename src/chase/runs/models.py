@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chase.core.errors import BudgetExhausted
+from chase.core.errors import BudgetExhausted, UserError
 from chase.models.chat import ChatModel
-from chase.models.config import OPENAI_COMPATIBLE, ModelConfig, Price
+from chase.models.config import LOCAL, OPENAI_COMPATIBLE, ModelConfig, Price
 from chase.models.connect import connect, make_pacer
 from chase.models.meter import Meter
 from chase.models.pacing import Pacer
@@ -106,8 +106,18 @@ def access_of(settings: Paid, tables: Tables, listener: Listener) -> Access:
 def checked_models(settings: Paid, tables: Tables, listener: Listener, *, alone: bool = False) -> Models:
     """The models that settings name: what can be refused at once is, before a benchmark is built."""
     models = Models(access_of(settings, tables, listener), alone=alone)
-    models.get(str(settings.model))
+    model = models.get(str(settings.model))
+    if (settings.workers or 1) > 1 and not computes_here(model):
+        raise UserError(
+            f"workers={settings.workers}: processes compute the rollouts of an embedded model without a cap. Leave "
+            f"--workers out: any other is asked {settings.concurrency} rollouts at a time."
+        )
     return models
+
+
+def computes_here(model: ChatModel) -> bool:
+    """Whether worker processes can do what a model does: it is in this process, and nothing of it is metered."""
+    return model.config.provider == LOCAL and model.meter is None
 
 
 def make_meter(settings: Money) -> Meter | None:
@@ -124,10 +134,10 @@ def given_price(settings: Money) -> Price | None:
     return Price(input=given, cached=cached, output=said)
 
 
-def count_paid(meter: Meter | None, store: Reader, run: str) -> None:
-    """Count what a run paid for before it was interrupted."""
+def count_paid(meter: Meter | None, store: Reader, runs: Iterable[str]) -> None:
+    """Count what a run paid for before it was interrupted, under all its ids."""
     if meter is not None:
-        paid, unpriced = paid_before(store.spend(run))
+        paid, unpriced = paid_before([spend for run in runs for spend in store.spend(run)])
         meter.take_over(paid, unpriced=unpriced)
 
 

@@ -16,7 +16,7 @@ from chase.harness.spec import Harness
 from chase.protocol.kit import ProtocolKit
 from chase.runs.kinds import ByRole
 from chase.runs.listening import Building, Listener
-from chase.runs.settings import AuditSettings, Counts, EvolveSettings, HarnessLike, What
+from chase.runs.settings import AuditSettings, CompareSettings, Counts, EvolveSettings, HarnessLike, On
 from chase.store.workspace import Workspace
 
 PATIENCE_SECONDS = 2.0
@@ -53,7 +53,7 @@ class Opener:
         self._benchmark: Benchmark[Any] | None = None
         self._kit: ProtocolKit | None = None
 
-    def benchmark(self, settings: What) -> Benchmark[Any]:
+    def benchmark(self, settings: On) -> Benchmark[Any]:
         """The benchmark that settings name, whole."""
         if self._benchmark is None:
             self._benchmark = open_benchmark(
@@ -123,7 +123,7 @@ def role_sizes(benchmark: Benchmark[Any]) -> dict[str, int]:
     return {role: len(benchmark.tasks(role)) for role in benchmark.roles}
 
 
-def settled_sizes(settings: EvolveSettings | AuditSettings, whole: Benchmark[Any]) -> dict[str, int]:
+def settled_sizes(settings: EvolveSettings | AuditSettings | CompareSettings, whole: Benchmark[Any]) -> dict[str, int]:
     """Tasks to use by role. Of a benchmark that was opened by the caller all sizes are said: it may have been cut."""
     sizes = split_sizes(settings.split_sizes, role_sizes(whole))
     return sizes if isinstance(settings.benchmark, str) else {**role_sizes(whole), **sizes}

@@ -15,7 +15,7 @@ from chase.models.chat import ChatModel
 from chase.runs.models import Models
 from chase.runs.opening import locate
 from chase.runs.results import ForecastResult
-from chase.runs.settings import AuditSettings, EvolveSettings
+from chase.runs.settings import AuditSettings, CompareSettings, EvolveSettings, Proposers
 from chase.store.reader import Reader
 from chase.store.store import Store
 
@@ -28,7 +28,7 @@ Price = Callable[[int, int, int], float | None]
 
 def priced(
     forecast: Forecast, command: str, method: str | None, benchmark: Benchmark[Any], models: Models,
-    settings: EvolveSettings | AuditSettings,
+    settings: EvolveSettings | CompareSettings | AuditSettings,
 ) -> ForecastResult:  # fmt: skip
     """What a run would take at least and at most, with what is known of rollouts and prices."""
     model = models.get(str(settings.model))
@@ -40,7 +40,7 @@ def priced(
         typical = typical_rollout(None, benchmark, model.fingerprint)
     most = model.config.settings.get("max_tokens")
     own: Mapping[Agent, str | None] = {
-        "proposer": settings.proposer_model if isinstance(settings, EvolveSettings) else None,
+        "proposer": settings.proposer_model if isinstance(settings, Proposers) else None,
         "challenger": settings.challenger_model,
     }
     rates = Rates(

@@ -99,7 +99,7 @@ class Repair(Prepared[AuditSettings]):
             sandbox=run.sandbox,
             tell=run.listener.told,
             progress=run.listener,
-            concurrency=run.concurrency,
+            pace=run.pace,
         )
         out = self._written(found, run.folder)
         return {

@@ -242,6 +242,26 @@ class EvolveResult(Timed):
         return f"H* = {final['name']}, {archived} archived, {self.certification or 'not certified'}"
 
 
+class CompareResult(Timed):
+    """What a comparison came to."""
+
+    schema = "chase.compare/1"
+
+    @property
+    def methods(self) -> Mapping[str, Mapping[str, Any]]:
+        """Each method's figures by key, as the JSON has them. Empty where the sealed tasks were left alone."""
+        return dict(self.payload.get("methods", {}))
+
+    @property
+    def differences(self) -> tuple[Mapping[str, Any], ...]:
+        """Every two methods by figure: the left one less the right one."""
+        return tuple(self.payload.get("differences", ()))
+
+    def _in_short(self) -> str:
+        names = ", ".join(self.payload["features"])
+        return f"{names} over {len(self.payload['seeds'])} seeds"
+
+
 class CertifyResult(Result):
     """A run's certification."""
 

@@ -11,7 +11,7 @@ from chase.core.errors import UserError, choose
 from chase.core.interfaces import Benchmark, Transformation
 from chase.core.values import Json, Usage
 from chase.engine.evaluator import Evaluator, Opening, unseal
-from chase.engine.runner import Pace, Runner, ScoredRollout
+from chase.engine.runner import Runner, ScoredRollout
 from chase.harness.folder import initial_harness
 from chase.harness.spec import Harness
 from chase.runs.config import RawSettings
@@ -76,7 +76,7 @@ class Evaluation(Prepared[RolloutSettings]):
             store=run.store,
             sandbox=run.sandbox,
             use=Use(run=run.id, method=COMMAND),
-            pace=Pace(concurrency=run.concurrency),
+            pace=run.pace,
             progress=run.listener,
         )
         evaluator = Evaluator(

@@ -25,6 +25,7 @@ from chase.runs.kinds import (
     PriceOfTokens,
     Reason,
     Seconds,
+    Seeds,
     Several,
     Text,
     Toggle,
@@ -63,8 +64,8 @@ class Place(Located):
     )
 
 
-class What(Asked):
-    """What is evaluated, with which model."""
+class On(Asked):
+    """The benchmark, and the model."""
 
     benchmark: Annotated[str | Benchmark[Any], Benchmarks()] = setting(
         DEFAULT, "e.g. syn-ledger@7", "What", metavar="B", common=True
@@ -72,6 +73,11 @@ class What(Asked):
     data: Annotated[str | Path | None, Folder()] = setting(
         None, "The folder with the benchmark's data, for one that needs it.", "What", metavar="DIR"
     )
+
+
+class What(On):
+    """What is evaluated, with which model."""
+
     seed: Annotated[int, Whole(0, 2**31 - 1)] = setting(0, "The run's seed.", "What", metavar="S")
 
 
@@ -116,6 +122,24 @@ class Challengers(Settings):
     )
 
 
+class Proposers(Challengers, Asked):
+    """Who proposes and challenges."""
+
+    edit_space: Annotated[str, Text()] = setting("all", "What may be edited: all, documents.", "What", metavar="SPACE")
+    proposer: Annotated[str | None, Text()] = setting(
+        None, "mining (default), llm or coding-agent.", "Agents", metavar="KIND", common=True
+    )
+    proposer_model: Annotated[str | None, Text()] = setting(
+        None, "A language model as Proposer.", "Agents", metavar="M", common=True
+    )
+    command: Annotated[str | None, Text()] = setting(
+        None, "A coding agent as Proposer.", "Agents", metavar="COMMAND", common=True
+    )
+    prior: Annotated[str, Text()] = setting(
+        "even", "The offline Proposer's prior over edits: even, procedural.", "Agents", metavar="PRIOR"
+    )
+
+
 class Caps(Settings):
     """Caps on what a run may cost."""
 
@@ -139,6 +163,9 @@ class RunOptions(Place):
     """Where a run is kept and how hard it works."""
 
     concurrency: Annotated[int, Whole(1, 4096)] = setting(64, "Rollouts at a time.", "Run", metavar="N", part="pace")
+    workers: Annotated[int | None, Whole(1, 256)] = setting(
+        None, "Processes that compute an embedded model's rollouts; default: 1.", "Run", metavar="N", part="pace"
+    )
     patience: Annotated[float, Seconds()] = setting(
         600.0, "How long an outage of the model is waited out; 0: not at all.", "Run", metavar="SECONDS", part="pace"
     )
@@ -231,7 +258,7 @@ class RepairSettings(RunOptions, Money):
     )
 
 
-class EvolveSettings(Paid, Challengers, Sizes, What):
+class EvolveSettings(Paid, Proposers, Sizes, What):
     """What `chase evolve` takes."""
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -248,7 +275,6 @@ class EvolveSettings(Paid, Challengers, Sizes, What):
     harness: Annotated[HarnessLike | None, Harnesses()] = setting(
         None, "The initial harness; default: H_0.", "What", metavar="DIR", common=True
     )
-    edit_space: Annotated[str, Text()] = setting("all", "What may be edited: all, documents.", "What", metavar="SPACE")
     rounds: Annotated[int | None, OfMethod(int)] = setting(None, "Rounds, 1 to 20.", "Sizes", metavar="T", common=True)
     rollouts: Annotated[Counts | None, ByRole(1, 1000)] = setting(
         None, "Of a task by role, e.g. evo=2,conf=5,cert=3", "Sizes", metavar="COUNTS", common=True
@@ -269,18 +295,6 @@ class EvolveSettings(Paid, Challengers, Sizes, What):
     options: Annotated[Sequence[str] | Mapping[str, Any] | None, Options()] = setting(
         None, "An option of the method; repeatable.", "Sizes", metavar="KEY=VALUE", flag="--option"
     )
-    proposer: Annotated[str | None, Text()] = setting(
-        None, "mining (default), llm or coding-agent.", "Agents", metavar="KIND", common=True
-    )
-    proposer_model: Annotated[str | None, Text()] = setting(
-        None, "A language model as Proposer.", "Agents", metavar="M", common=True
-    )
-    command: Annotated[str | None, Text()] = setting(
-        None, "A coding agent as Proposer.", "Agents", metavar="COMMAND", common=True
-    )
-    prior: Annotated[str, Text()] = setting(
-        "even", "The offline Proposer's prior over edits: even, procedural.", "Agents", metavar="PRIOR"
-    )
     no_certify: Annotated[bool, Toggle()] = setting(False, "Leave the certification set sealed.", "Run", part="choice")
     resume: Annotated[str | None, Text()] = setting(
         None, "Go on with an unfinished run: its id, the beginning of it, or latest.", "Run", metavar="RUN", part="act",
@@ -289,6 +303,46 @@ class EvolveSettings(Paid, Challengers, Sizes, What):
     reopen: Annotated[str | None, Reason()] = setting(
         None, "Why a set that was opened is opened again.", "Run", metavar="REASON", part="act"
     )
+
+
+class CompareSettings(Paid, Proposers, Sizes, On):
+    """What `chase compare` takes. Options of a method are said with its name: `chase:confirm=false`."""
+
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "pilot": {
+            "rounds": 1, "split_sizes": FEW_TASKS, "history_tokens": 30_000,
+            "rollouts": {"evo": 1, "disc": 1, "conf": 1, "cert": 1},
+        }
+    }  # fmt: skip
+
+    methods: Annotated[str | Sequence[str], Names()] = setting(
+        "all", "all, ablations, or names, each with options after colons: chase,chase:confirm=false", "What",
+        metavar="METHODS", common=True,
+    )  # fmt: skip
+    seeds: Annotated[str | Sequence[int], Seeds()] = setting(
+        "0", "Run seeds, e.g. 0-9 or 1,2,5", "What", metavar="SEEDS", common=True
+    )
+    harness: Annotated[HarnessLike | None, Harnesses()] = setting(
+        None, "The initial harness; default: H_0.", "What", metavar="DIR", common=True
+    )
+    match: Annotated[str, Text()] = setting(
+        DEFAULT_METHOD, "Whose episodes a matched-budget control gets.", "What", metavar="METHOD"
+    )
+    rounds: Annotated[int | None, OfMethod(int)] = setting(
+        None, "Rounds of every method that has them, 1 to 20.", "Sizes", metavar="T", common=True
+    )
+    rollouts: Annotated[Counts | None, ByRole(1, 1000)] = setting(
+        None, "Of a task by role, e.g. evo=2,conf=5,cert=3", "Sizes", metavar="COUNTS", common=True
+    )
+    no_certify: Annotated[bool, Toggle()] = setting(False, "Leave the certification set sealed.", "Run", part="choice")
+    resume: Annotated[str | None, Text()] = setting(
+        None, "Go on with an unfinished comparison: its id, the beginning of it, or latest.", "Run", metavar="RUN",
+        part="act", common=True,
+    )  # fmt: skip
+    reopen: Annotated[str | None, Reason()] = setting(
+        None, "Why seeds that were certified in another comparison are certified again.", "Run", metavar="REASON",
+        part="act",
+    )  # fmt: skip
 
 
 class CertifySettings(Caps, Located):
@@ -301,7 +355,9 @@ class CertifySettings(Caps, Located):
     )
 
 
-WITH_A_FILE: tuple[type[Settings], ...] = (RolloutSettings, AuditSettings, RepairSettings, EvolveSettings)
+WITH_A_FILE: tuple[type[Settings], ...] = (
+    RolloutSettings, AuditSettings, RepairSettings, EvolveSettings, CompareSettings,
+)  # fmt: skip
 """Commands that have a config file."""
 
 

@@ -18,7 +18,7 @@ from chase.core.errors import ChaseError, IntegrityError
 from chase.core.events import Event
 from chase.core.interfaces import Benchmark, Challenger, Proposer
 from chase.core.values import Json, Usage
-from chase.engine.runner import ScoredRollout, Silence
+from chase.engine.runner import Pace, ScoredRollout, Silence
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness
 from chase.methods.contract import Method, World
@@ -248,7 +248,7 @@ class MethodTrial:
         async with Sandbox(max_sessions=1) as sandbox, model or connect(ModelConfig(name="sim:reader")) as asked:
             yield Run(
                 plan, run=RUN, store=store, model=asked, sandbox=sandbox, tell=events.append,
-                progress=DyingProgress(after), concurrency=1,
+                progress=DyingProgress(after), pace=Pace(concurrency=1),
             )  # fmt: skip
 
 

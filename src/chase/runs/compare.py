@@ -1,0 +1,316 @@
+"""A comparison: several methods over several seeds in one store; when all are done the sealed tasks are opened once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chase.core.agents import EDIT_SPACES
+from chase.core.errors import UserError, choose
+from chase.core.values import Json
+from chase.harness.spec import Harness
+from chase.methods.run import Plan
+from chase.runs.accounting import counts_of, episodes_of, served_models, total_counts
+from chase.runs.agents import challenger_kind, make_challenger, make_proposer, proposer_kind, refuse_unused
+from chase.runs.comparison import explanations, features, figures, paper_figures
+from chase.runs.comparison_forecast import forecast_comparison
+from chase.runs.comparison_tables import write_tables
+from chase.runs.config import RawSettings
+from chase.runs.evolve import AGENT_SETTINGS, INITIAL, laid_over, named_run
+from chase.runs.finding import Which, runs_of
+from chase.runs.folder import RunFolder
+from chase.runs.life import Life, OpenRun, Prepared, note_models
+from chase.runs.listening import CertificationStarted, Listener, MemberEnded
+from chase.runs.loops import run_to_end
+from chase.runs.members import (
+    FinishedMember,
+    Member,
+    Spec,
+    carry_out,
+    in_order,
+    read_specs,
+    usable,
+    with_budget,
+)
+from chase.runs.models import checked_models
+from chase.runs.opening import Opener, locate, open_harness, require_readable, rollout_counts, settled_sizes
+from chase.runs.pricing import priced
+from chase.runs.results import CompareResult, ForecastResult
+from chase.runs.sealed import CERT, measure_sealed
+from chase.runs.settings import CompareSettings
+from chase.runs.together import Together
+from chase.store.store import Store
+from chase.store.workspace import Workspace
+
+COMMAND = "compare"
+OF_ALL = ("rounds",)
+"""Settings that are an option of every method that has it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison(Prepared[CompareSettings]):
+    """What one `chase compare` does, everything checked."""
+
+    sizes: Mapping[str, int]
+    specs: tuple[Spec, ...]
+    members: tuple[Member, ...]
+    initial: Harness
+    notes: tuple[str, ...]
+    """Why methods of a set were left out."""
+
+    schema = CompareResult.schema
+
+    @property
+    def workers(self) -> int:
+        return os.cpu_count() or 1
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(member.seed for member in self.members))
+
+    @property
+    def label(self) -> str:
+        return f"{len(self.specs)} methods, {len(self.seeds)} seeds on {self.benchmark.name}"
+
+    def identity(self, fingerprint: str) -> dict[str, Json]:
+        first = self.members[0].plan
+        described = [member.plan.describe(fingerprint) for member in self.members]
+        agents = {agent: {found[agent] for found in described} - {None} for agent in ("proposer", "challenger")}
+        return {
+            "command": COMMAND,
+            "benchmark": self.benchmark.name,
+            "content_hash": self.benchmark.content_hash,
+            "model": self.model,
+            "model_fingerprint": fingerprint,
+            "initial": self.initial.hash,
+            "methods": {
+                member.label: member.plan.options.model_dump(mode="json")
+                for member in self.members
+                if member.seed == self.seeds[0]
+            },
+            **{agent: next(iter(names), None) for agent, names in agents.items()},
+            "edit_space": first.edit_space.name,
+            "rollouts": dict(first.rollouts),
+            "tasks": first.sizes,
+            "seeds": list(self.seeds),
+            "match": self.settings.match,
+        }
+
+    def resolved(self) -> Mapping[str, Any]:
+        return self.settings.written(
+            methods=[spec.label for spec in self.specs],
+            seeds=list(self.seeds),
+            benchmark=self.benchmark.name,
+            rollouts=dict(self.members[0].plan.rollouts),
+            split_sizes=dict(self.sizes) or None,
+        )
+
+    def harnesses(self) -> Mapping[str, Harness]:
+        return {INITIAL: self.initial}
+
+    def ids(self, run: str) -> Sequence[str]:
+        return (run, *(member.id(run) for member in self.members))
+
+    async def carry_out(self, run: OpenRun) -> dict[str, Json]:
+        """Every member, then the sealed tasks. What was done before comes from the store and the members' folders."""
+        watched = replace(run, listener=Together(run.listener, len(self.members)))
+        finished = await self._evolved(watched)
+        found: dict[str, Json] = {"certified": False}
+        if not self.settings.no_certify:
+            run.listener.told(CertificationStarted(tasks=len(self.benchmark.tasks(CERT))))
+            neutral = self.benchmark.neutral is not None
+            sealed = await measure_sealed(watched, finished, initial=self.initial, reason=self.settings.reopen or "")
+            found = {"certified": True, **figures(sealed, self.specs, self.seeds, neutral=neutral)}
+            found["explanations"] = explanations(found["methods"], neutral=neutral)
+        payload = {
+            "run": run.id,
+            "config": self.identity(run.model.fingerprint),
+            "seeds": list(self.seeds),
+            **found,
+            "features": features(self.specs),
+            "tokens": _tokens(run, finished),
+            **total_counts(run.store, self.ids(run.id)),
+            "members": [_member(member) for member in finished],
+            "paper": paper_figures(self.benchmark.base),
+            "reopened": [seal.reason for seal in run.store.seals(run.id) if seal.reason],
+            "warnings": note_models(_served(run, finished), run.model, self.notes),
+        }
+        write_tables(run.folder, payload)
+        return payload
+
+    async def _evolved(self, run: OpenRun) -> list[FinishedMember]:
+        """Every member's end. Seeds are under way side by side where there are processes to compute them."""
+        room = asyncio.Semaphore(1 if run.pace.processes is None else run.pace.processes.count + 1)
+        finished: dict[tuple[str, int], FinishedMember] = {}
+
+        async def one_seed(seed: int) -> None:
+            async with room:
+                for member in in_order([m for m in self.members if m.seed == seed], self.specs):
+                    ready = self._matched(member, run, finished)
+                    finished[member.label, seed] = await carry_out(ready, run)
+                    run.listener.told(MemberEnded(method=member.label, seed=seed))
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for seed in self.seeds:
+                    group.create_task(one_seed(seed))
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        return [finished[member.label, member.seed] for member in self.members]
+
+    def _matched(self, member: Member, run: OpenRun, finished: Mapping[tuple[str, int], FinishedMember]) -> Member:
+        """The member with its budget, where that is what another one used in the same seed."""
+        other = finished.get((self.settings.match, member.seed))
+        if other is None or not next(spec for spec in self.specs if spec.label == member.label).matched:
+            return member
+        return with_budget(member, episodes_of(run.store, other.folder.run))
+
+
+def compare(said: RawSettings[CompareSettings], listener: Listener) -> CompareResult:
+    """Start the comparison that was described, or go on with one. Going on pays for nothing and asks nothing twice."""
+    workspace = locate(said.given.get("workspace"))
+    if (named := named_run(said, workspace, COMMAND)) is not None:
+        folder = RunFolder(workspace, named.id)
+        if named.status == "finished" and not said.describes:
+            return CompareResult(payload=folder.read_result(), folder=folder.path)
+        said = laid_over(said, folder)
+    settings = said.settings()
+    if settings.no_certify and settings.reopen is not None:
+        raise UserError("--reopen says why certified seeds are certified again, --no-certify leaves the set sealed.")
+    life, work = _begun(said, workspace, listener)
+    _refuse_certified(work, workspace)
+    lived = run_to_end(lambda: life.live(work))
+    return CompareResult(payload=lived.payload, folder=lived.folder.path)
+
+
+def forecast(said: RawSettings[CompareSettings], listener: Listener) -> ForecastResult:
+    """What the comparison can take at most. Runs nothing and writes nothing."""
+    workspace = locate(said.given.get("workspace"))
+    if (named := named_run(said, workspace, COMMAND)) is not None:
+        said = laid_over(said, RunFolder(workspace, named.id))
+    _, work = _begun(said, workspace, listener)
+    return priced(
+        forecast_comparison(work.members, work.specs, work.settings),
+        COMMAND,
+        None,
+        work.benchmark,
+        work.models,
+        work.settings,
+    )
+
+
+def _begun(said: RawSettings[CompareSettings], workspace: Workspace, listener: Listener) -> tuple[Life, Comparison]:
+    resume = said.settings().resume
+    which = Which(command=COMMAND, anew=resume is None, resume=resume)
+    life, opener = Life(which=which, workspace=workspace, listener=listener), Opener(listener)
+    return life, life.prepared(said, lambda said: prepare(said, opener, listener))
+
+
+def prepare(said: RawSettings[CompareSettings], opener: Opener, listener: Listener) -> Comparison:
+    """The comparison that was described; a contradiction is refused before anything runs."""
+    settings = said.settings()
+    specs = read_specs(settings.methods)
+    _refuse_idle(specs, said.given)
+    edit_space = EDIT_SPACES[choose("edit-space", settings.edit_space, EDIT_SPACES)]
+    models = checked_models(settings, said.models, listener)
+    kinds = {"proposer": proposer_kind(settings), "challenger": challenger_kind(settings)}
+    asked = {agent for spec in specs for agent in spec.method.agents}
+    refuse_unused(said.given, [f"{kind} {agent}" for agent, kind in kinds.items() if agent in asked])
+    require_readable(settings.harness)
+    whole = opener.benchmark(settings)
+    specs, notes = usable(specs, settings.methods, whole)
+    sizes = settled_sizes(settings, whole)
+    benchmark = whole.fewer(sizes)
+    initial = open_harness(settings.harness, benchmark)
+    common = {name: getattr(settings, name) for name in OF_ALL}
+    members = tuple(
+        Member(
+            label=spec.label,
+            seed=seed,
+            plan=Plan(
+                benchmark=benchmark,
+                options=spec.options(common, benchmark),
+                kit=opener.kit(benchmark),
+                initial=initial,
+                method=spec.method,
+                proposer=make_proposer(settings, models),
+                challenger=make_challenger(settings, models),
+                rollouts=rollout_counts(settings.rollouts, benchmark.defaults.rollouts),
+                seed=seed,
+                edit_space=edit_space,
+            ),
+        )
+        for seed in map(int, settings.seeds)
+        for spec in specs
+    )
+    for member in members:
+        member.plan.check()
+    return Comparison(
+        settings=settings,
+        models=models,
+        benchmark=benchmark,
+        sizes=sizes,
+        specs=tuple(specs),
+        members=members,
+        initial=initial,
+        notes=tuple(notes),
+    )
+
+
+def _refuse_idle(specs: Sequence[Spec], given: Mapping[str, Any]) -> None:
+    """Refuse what was given and means nothing to any of the methods."""
+    idle = [name for name in OF_ALL if not any(name in spec.method.Options.model_fields for spec in specs)]
+    for agent, names in AGENT_SETTINGS.items():
+        if not any(agent in spec.method.agents for spec in specs):
+            idle += names
+    if flagged := [f"--{name.replace('_', '-')}" for name in idle if name in given]:
+        raise UserError(f"none of the methods has a use for this: leave {', '.join(flagged)} out.")
+
+
+def _refuse_certified(work: Comparison, workspace: Workspace) -> None:
+    """Refuse, before anything is run, seeds whose sealed tasks another comparison has seen."""
+    settings = work.settings
+    if settings.no_certify or settings.reopen is not None or not workspace.database.exists():
+        return
+    mine = work.identity(work.models.get(work.model).fingerprint)
+    with Store.open(workspace, write=False) as store:
+        for other in runs_of(store, COMMAND):
+            same = all(other.config[key] == mine[key] for key in ("content_hash", "model_fingerprint"))
+            seeds = sorted(set(other.config["seeds"]) & set(work.seeds))
+            if other.config != mine and same and seeds and store.seals(other.id):
+                raise UserError(
+                    f"seeds={','.join(map(str, seeds))}: comparison '{other.id}' has opened the sealed tasks for them. "
+                    "Use other seeds, or say with --reopen REASON why they are opened again (it stays in the record); "
+                    "--no-certify compares without them. Nothing was run."
+                )
+
+
+def _tokens(run: OpenRun, members: Sequence[FinishedMember]) -> dict[str, Json]:
+    """The paper's token tables: each method's episodes and tokens by stage, over all seeds."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for member in members:
+        counts = counts_of(run.store, member.folder.run)["tokens"]
+        stages = found.setdefault(member.label, {})
+        for stage, account in counts.items():
+            sums = stages.setdefault(stage, dict.fromkeys(("episodes", "reused", "total", "uncached"), 0))
+            for key in sums:
+                sums[key] += account[key]
+    return found
+
+
+def _member(member: FinishedMember) -> dict[str, Json]:
+    final = member.result["final"]
+    return {
+        "method": member.label,
+        "seed": member.seed,
+        "run": member.folder.run,
+        "final": {"name": final["name"], "hash": final["hash"]},
+        "archive": [entry["symbols"] for entry in member.result["archive"]],
+    }
+
+
+def _served(run: OpenRun, members: Sequence[FinishedMember]) -> list[str]:
+    return sorted({name for member in members for name in served_models(run.store, member.folder.run)})

@@ -1,0 +1,58 @@
+"""What a comparison can take: the bounds of all its members, and of the sealed tasks at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from chase.methods.bounds import Between, Rollouts
+from chase.methods.forecast import Forecast, forecast_evolution
+from chase.runs.members import Member, Spec, with_budget
+from chase.runs.sealed import CERT
+from chase.runs.settings import CompareSettings
+
+
+def forecast_comparison(members: Sequence[Member], specs: Sequence[Spec], settings: CompareSettings) -> Forecast:
+    """All members' bounds. A control gets the most that the method can use whose budget it has."""
+    most = {
+        member.seed: sum(rollouts.count.most for rollouts in forecast_evolution(member.plan, certify=False).rollouts)
+        for member in members
+        if member.label == settings.match
+    }
+    matched = {spec.label for spec in specs if spec.matched}
+    found: list[Forecast] = []
+    for member in members:
+        if member.label in matched and member.seed in most:
+            member = with_budget(member, max(1, round(most[member.seed])))
+        found.append(forecast_evolution(member.plan, certify=False))
+    rollouts = [
+        replace(each, stage=f"{member.label}: {each.stage}")
+        for member, bounds in zip(members, found, strict=True)
+        for each in bounds.rollouts
+        if member.seed == members[0].seed
+    ]
+    seeds = len({member.seed for member in members})
+    rollouts = [replace(each, count=each.count * seeds) for each in rollouts]
+    if not settings.no_certify:
+        rollouts.append(_certification(members, specs, seeds))
+    agents = [
+        replace(each, name=f"{each.name} ({member.label})", count=each.count * seeds)
+        for member, bounds in zip(members, found, strict=True)
+        for each in bounds.agents
+        if member.seed == members[0].seed
+    ]
+    return Forecast(rollouts=tuple(rollouts), agents=tuple(agents), limits=members[0].plan.benchmark.limits)
+
+
+def _certification(members: Sequence[Member], specs: Sequence[Spec], seeds: int) -> Rollouts:
+    """Each `H*` and `H_0` under every variant; at least `H_0` alone, where nothing better is found by anybody."""
+    plan = members[0].plan
+    each = len(plan.benchmark.tasks(CERT)) * plan.rollouts[CERT] * seeds
+    least, archived = 1, 0
+    if plan.benchmark.neutral is not None:
+        least = 2
+    else:
+        rounds = [m.plan.options.model_dump().get("rounds", 0) for m in members if "challenger" in m.plan.agents]
+        archived = max(rounds, default=0)
+    most = (least + archived) * (1 + len(specs))
+    return Rollouts(stage="certification", role=CERT, count=Between(least=least, most=most) * each)

@@ -21,6 +21,8 @@ GROUP = "chase.methods"
 BUILT_IN: Mapping[str, str] = {
     "chase": "chase.methods.chase:Chase",
     "chase-without-challenger": "chase.methods.chase_without_challenger:ChaseWithoutChallenger",
+    "harness-compass": "chase.methods.harness_compass:HarnessCompass",
+    "b0-access": "chase.methods.b0_access:B0Access",
 }
 """Name → where it is, as entry points are written."""
 DEFAULT_METHOD = "chase"

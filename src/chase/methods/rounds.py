@@ -34,14 +34,26 @@ class EvolutionState:
     """What is recorded of each round."""
     planned: int | None
     """How many rounds there will be, where that is known."""
+    unseen: tuple[Variant, ...] = ()
+    """Benchmarks that only selection looks at: no agent is told of them, and they are in no archive."""
     repair: bool = False
     """Whether the host takes shortcuts out of promising harnesses (beyond the paper)."""
 
     @classmethod
-    def begin(cls, world: World[Any], planned: int | None = None, *, repair: bool = False) -> EvolutionState:
+    def begin(
+        cls, world: World[Any], planned: int | None = None, *, repair: bool = False, unseen: tuple[Variant, ...] = ()
+    ) -> EvolutionState:
         """`H_0`, and `A_0 = {B_rel}`."""
         line, variants = [world.initial], [world.released]
-        return cls(line=line, variants=variants, archive=world.archive, rounds=[], planned=planned, repair=repair)
+        return cls(
+            line=line,
+            variants=variants,
+            archive=world.archive,
+            rounds=[],
+            planned=planned,
+            repair=repair,
+            unseen=unseen,
+        )
 
     def open_round(self) -> Round:
         """The record of the next round."""
@@ -65,8 +77,20 @@ async def propose_and_select(
     state.line.append(choice.harness)
     record["selection"] = {**choice.to_json(), **repairs, "refused": refused}
     world.tell(Selected(round=t, pool=choice.pool, selected=choice.harness.name, refused=tuple(refused)))
-    world.proposer.tree.add_round({"round": t, **record["selection"]})
+    world.proposer.tree.add_round({"round": t, **_told(record["selection"], state.unseen)})
     return choice.harness
+
+
+def _told(selection: dict[str, Json], unseen: Sequence[Variant]) -> dict[str, Json]:
+    """A selection without the estimates under benchmarks that agents are not told of."""
+    hidden = {variant.name for variant in unseen}
+    if not hidden:
+        return selection
+    pool = [
+        {**row, "destruction": {name: delta for name, delta in row["destruction"].items() if name not in hidden}}
+        for row in selection["pool"]
+    ]
+    return {**selection, "pool": pool}
 
 
 async def conclude(
@@ -90,7 +114,8 @@ async def _select(
     world: World[Any], state: EvolutionState, rule: SelectionRule, pool: list[Contender], round: int | None = None
 ) -> tuple[Choice, dict[str, Json]]:
     """What is selected from a pool that begins with `H_0`, under the whole archive; and what was repaired for it."""
-    choice = choose(pool, await world.arena.means(pool, state.variants, EVO), state.variants, rule)
+    variants = [*state.variants, *state.unseen]
+    choice = choose(pool, await world.arena.means(pool, variants, EVO), variants, rule)
     if not state.repair:
         return choice, {}
     repairs = await _repair(world, state, rule, pool, choice, round)  # beyond the paper

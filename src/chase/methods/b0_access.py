@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from chase.core.errors import IntegrityError
 from chase.methods.arena import Variant
 from chase.methods.bounds import EvolutionBounds, ForecastRequest
 from chase.methods.contract import Traits, World
@@ -31,6 +32,8 @@ class B0Access(HarnessCompass):
 
     async def evolve(self, world: World[HarnessCompassOptions]) -> EvolutionOutcome:
         benchmark = world.kit.benchmark
+        if benchmark.neutral is None:
+            raise IntegrityError(f"{benchmark.name} has no B_0, and a plan with it was not checked.")
         neutral = Variant(name=benchmark.neutral, transformation=benchmark.variant(benchmark.neutral), told=False)
         state = EvolutionState.begin(world, world.options.rounds, unseen=(neutral,))
 

@@ -15,13 +15,10 @@ from chase.core.gate_facts import Feature, GateFacts, TaskFacts
 REALISATION = """\
 - A rule looks at what the task at hand shows: its question, its documents, the results of its tools.
 - No task ids, split roles, answers, gold sources, lists of questions, names or paths of documents; nothing that tells \
-which level of a feature is favorable; no look-up tables made from data; no branches on hidden roles, \
+which level of an observable feature is favorable; no look-up tables made from data; no branches on hidden roles, \
 answers, sources or assignments of features.
-- No rules on the length of a file's name, on how deep it lies in folders, on its rank in a search or on the format \
-that it is written in, in whatever field, text or code.
-- Answers are integers; a search shows 1 to 12 results; 1 to 6 files are opened; at most four query templates, with the \
-placeholders entity, period, periods and question.
 """
+"""As in the paper, it does not say which features the host's checks know."""
 
 FORBIDDEN = (
     Feature(

@@ -113,6 +113,8 @@ def year_number_pairs(scan: Scan, known: Known) -> Found:
 
 _PATH = re.compile(r"(?:(?<![\w.{}/<])/(?:[\w.-]+/)+[\w.-]*|~/[\w./-]+|\b[A-Za-z]:\\[\w\\.-]+|\bfile://\S+)")
 """An absolute path, one in somebody's home, or a file's address."""
+_OWN = __name__.partition(".")[0]
+"""The host's own package."""
 _DUNDER = re.compile(r"__[A-Za-z]\w*__")
 
 
@@ -122,13 +124,15 @@ def private_names(scan: Scan, known: Known) -> Found:
         yield from ((passage.place, found) for found in _PATH.findall(passage.text))
     if scan.code is not None:
         yield from ((CONTROL, name) for name in scan.code.names if _DUNDER.fullmatch(name))
-        yield from ((CONTROL, _imported(node)) for node in scan.code.walk() if _imported(node).startswith("chase"))
+        yield from ((CONTROL, name) for node in scan.code.walk() if (name := _imported(node)) == _OWN)
 
 
 def _imported(node: ast.AST) -> str:
-    if isinstance(node, ast.ImportFrom):
-        return node.module or ""
-    return node.names[0].name if isinstance(node, ast.Import) else ""
+    """The package that a statement imports; nothing where it imports none."""
+    match node:
+        case ast.ImportFrom(module=str(module)) | ast.Import(names=[ast.alias(name=module), *_]):
+            return module.partition(".")[0]
+    return ""
 
 
 def generator_terms(scan: Scan, known: Known) -> Found:

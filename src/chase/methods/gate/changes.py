@@ -79,8 +79,8 @@ def _keys(diff: HarnessDiff, track: Track) -> frozenset[str]:
 
 
 def conditions(submitted: Submitted) -> Iterator[str]:
-    """A new rule of guidance says when it applies: by its module's activation, in its own sentence, or in what the
-    candidate's record says of its activation. A structural field applies when the engine's description of it says.
+    """A new rule that the model reads says when it applies: by its module's activation, in its own sentence, or in what
+    the candidate's record says of its activation. A structural field applies when the engine's description says.
     """
     if str(submitted.record.get(ACTIVATION) or "").strip():
         return
@@ -94,8 +94,9 @@ def conditions(submitted: Submitted) -> Iterator[str]:
 
 
 def _rules(harness: Harness) -> dict[str, str]:
-    """Sentences of guidance that are shown in every task → their place."""
+    """Sentences that the model is shown in every task → their place."""
     texts = {"prompt.md": harness.prompt, "memory.md": harness.memory}
+    texts |= {"tools.instructions": harness.structure.tools.instructions}
     texts |= {f"guidance/{m.name}.md": m.text for m in harness.guidance if m.when == Activation()}
     return {
         sentence.text: place

@@ -31,7 +31,9 @@ class Code:
     def read(cls, source: str) -> Code | None:
         """None where it is no Python, which the host refuses by itself."""
         try:
-            return cls(source, ast.parse(source))
+            tree = ast.parse(source)
+            ast.dump(tree)  # as deep as anything below goes
+            return cls(source, tree)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 
@@ -58,11 +60,9 @@ class Code:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
                 name = node.targets[0].id
-                if bound[name] == 1:
-                    try:
-                        values[name] = folded(node.value, values)
-                    except NotConstant:
-                        continue
+                value = _value(node.value, values)
+                if bound[name] == 1 and value is not None:
+                    values[name] = value
         return values
 
     @cached_property
@@ -71,10 +71,7 @@ class Code:
         found: list[Any] = []
         for node in ast.walk(self.tree):
             if isinstance(node, ast.expr) and not isinstance(node, ast.List | ast.Tuple | ast.Name):
-                try:
-                    value = folded(node, self.values)
-                except NotConstant:
-                    continue
+                value = self.constant(node)
                 found += [value] if isinstance(value, str | int | float) and not isinstance(value, bool) else []
         return tuple(dict.fromkeys(found))
 
@@ -97,13 +94,17 @@ class Code:
 
     def constant(self, node: ast.expr) -> Any:
         """The value of an expression of constants; None where it has none."""
-        try:
-            return folded(node, self.values)
-        except NotConstant:
-            return None
+        return _value(node, self.values)
 
     def walk(self) -> Iterator[ast.AST]:
         return ast.walk(self.tree)
+
+
+def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    try:
+        return folded(node, names)
+    except (NotConstant, RecursionError):
+        return None
 
 
 def folded(node: ast.expr, names: Mapping[str, Any]) -> Any:
@@ -120,6 +121,8 @@ def folded(node: ast.expr, names: Mapping[str, Any]) -> Any:
             return -value if isinstance(value, int | float) else _none()
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             return _added(folded(left, names), folded(right, names))
+        case ast.BinOp(left=left, op=ast.Mod(), right=right):
+            return _filled(folded(left, names), folded(right, names))
         case ast.JoinedStr(values=parts):
             return "".join(_shown(part, names) for part in parts)
         case ast.Call(func=func, args=args, keywords=[]):
@@ -159,6 +162,14 @@ def _added(left: Any, right: Any) -> Any:
     if isinstance(left, int | float) and isinstance(right, int | float):
         return left + right
     return left + right if isinstance(left, list) and isinstance(right, list) else _none()
+
+
+def _filled(form: Any, given: Any) -> str:
+    """`"%s%s" % ("a", "b")`."""
+    values = given if isinstance(given, list) else [given]
+    if not isinstance(form, str) or form.count("%") != form.count("%s") or form.count("%s") != len(values):
+        return str(_none())
+    return form.replace("%s", "{}").format(*map(str, values)) if "{" not in form else str(_none())
 
 
 def _shown(part: ast.expr, names: Mapping[str, Any]) -> str:

@@ -21,11 +21,12 @@ word: it counts where it is said to be an answer, or is a constant of its own in
 LABELS = (
     "split role", "task role", "data split", "evolution set", "evolution split", "evolution task", "evolution tasks",
     "discovery set", "discovery split", "confirmation set", "confirmation split", "certification set",
-    "certification split", "certification task", "certification tasks", "held out", "holdout", "test set", "train set",
-    "training set", "validation set", "dev set", "released benchmark", "released variant", "counterfactual",
-    "counterfactual benchmark", "neutral variant", "neutral benchmark", "b rel", "ground truth", "gold answer",
-    "gold answers", "gold source", "gold sources", "gold document", "gold documents", "gold file", "gold files",
-    "gold evidence", "gold label", "gold labels", "gold standard", "answer key", "d evo", "d disc", "d conf", "d cert",
+    "certification split", "certification task", "certification tasks", "held out set", "held out tasks", "holdout",
+    "test set", "train set", "training set", "validation set", "dev set", "released benchmark", "released variant",
+    "counterfactual", "counterfactual benchmark", "neutral variant", "neutral benchmark", "b rel", "ground truth",
+    "gold answer", "gold answers", "gold source", "gold sources", "gold document", "gold documents", "gold file",
+    "gold files", "gold evidence", "gold label", "gold labels", "gold standard", "answer key", "d evo", "d disc",
+    "d conf", "d cert",
 )  # fmt: skip
 """Labels of split roles, of gold and of variants that no benchmark shows an agent."""
 HOST = (

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from chase.core.gate_facts import Feature
 from chase.methods.gate.code import Code
+from chase.methods.gate.holding import holders, inside, under
 from chase.methods.gate.known import Known
 from chase.methods.gate.leaks import ContentCheck, Found
 from chase.methods.gate.scan import CONTROL, Scan
@@ -18,9 +19,8 @@ from chase.methods.gate.words import Phrases, beside, words
 
 LONG_QUOTE = 4
 """Words of a constant from which on comparing a question with it is comparing it with one question."""
-_PATH_METHODS = frozenset(
-    {"count", "split", "rsplit", "partition", "rpartition", "endswith", "startswith", "find", "index"}
-)
+_PATH_METHODS = frozenset({"count", "split", "rsplit", "partition", "rpartition", "endswith"})
+_PATH, _QUESTION, _ID = under("path"), under("question"), under("id")
 
 
 def feature_rules(scan: Scan, known: Known) -> Found:
@@ -39,76 +39,46 @@ def feature_rules(scan: Scan, known: Known) -> Found:
 def _computed(code: Code, feature: Feature) -> Iterator[bool]:
     """Whether code works a feature out of a path, or of a hit's place in a result."""
     if feature.in_path:
-        yield any(_measures_path(node, _names_of(code, "path")) for node in code.walk())
+        names = holders(code, _PATH)
+        yield any(_measures_path(node, code, names) for node in code.walk())
     if feature.in_order:
         places = _places(code)
         yield any(_weighs_place(node, places) for node in code.walk())
 
 
-def _names_of(code: Code, key: str) -> frozenset[str]:
-    """Variables that hold what stands under a key of a dict, or what is made of it."""
-    names: set[str] = set()
-    for _ in range(5):  # a chain of assignments
-        before = len(names)
-        for node in code.walk():
-            value, targets = _assigned(node)
-            if value is not None and _mentions(value, key, names):
-                names |= {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
-        if len(names) == before:
-            break
-    return frozenset(names)
-
-
-def _assigned(node: ast.AST) -> tuple[ast.expr | None, list[ast.expr]]:
-    match node:
-        case ast.Assign(targets=targets, value=value):
-            return value, targets
-        case ast.AnnAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
-            return value, [target]
-        case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
-            return value, [target]
-    return None, []
-
-
-def _mentions(node: ast.AST, key: str, names: frozenset[str] | set[str]) -> bool:
-    """Whether an expression uses what stands under a key (`hit["path"]`, `hit.get("path")`), or a variable with it."""
-    for part in ast.walk(node):
-        match part:
-            case ast.Subscript(slice=ast.Constant(value=found)) if found == key:
-                return True
-            case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=found), *_]) if found == key:
-                return True
-            case ast.Name(id=name) if name in names:
-                return True
-    return False
-
-
-def _measures_path(node: ast.AST, names: frozenset[str]) -> bool:
-    """Its length, its parts, its ending, or a letter of it."""
+def _measures_path(node: ast.AST, code: Code, names: frozenset[str]) -> bool:
+    """Its length, its folders or its ending. To look for words in it is none of these."""
     match node:
         case ast.Call(func=ast.Name(id="len"), args=[value]):
-            return _mentions(value, "path", names)
-        case ast.Call(func=ast.Attribute(value=value, attr=method)) if method in _PATH_METHODS:
-            return _mentions(value, "path", names)
-        case ast.Subscript(value=value, slice=ast.Slice() | ast.UnaryOp() | ast.Constant(value=int())):
-            return _mentions(value, "path", names)
-        case ast.Compare(left=ast.Constant(value=str()), ops=[ast.In() | ast.NotIn()], comparators=[value]):
-            return _mentions(value, "path", names)
+            return _PATH(value, names)
+        case ast.Call(func=ast.Attribute(value=value, attr=method), args=[given, *_]) if method in _PATH_METHODS:
+            return _marks(code.constant(given)) and _PATH(value, names)
+        case ast.Subscript(value=value, slice=ast.Slice()):
+            return _PATH(value, names)
+        case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[value]):
+            return _marks(code.constant(left)) and _PATH(value, names)
     return False
+
+
+def _marks(value: object) -> bool:
+    """Whether a text has a mark that parts folders or an extension."""
+    return any(mark in text for text in _texts(value) for mark in "/.\\")
 
 
 def _places(code: Code) -> frozenset[str]:
     """Variables that count hits: of `enumerate(hits)` and `range(len(hits))`, and of lambdas that sort such a range."""
     found: set[str] = set()
     for node in code.walk():
-        value, targets = _assigned(node)
-        match value:
-            case ast.Call(func=ast.Name(id="enumerate")) if targets and isinstance(targets[0], ast.Tuple):
-                first = targets[0].elts[0]
-                found |= {first.id} if isinstance(first, ast.Name) else set()
-            case ast.Call(func=ast.Name(id="range")):
-                found |= {target.id for target in targets if isinstance(target, ast.Name)}
         match node:
+            case (
+                ast.For(target=ast.Tuple(elts=[ast.Name(id=name), *_]), iter=ast.Call(func=ast.Name(id="enumerate")))
+                | ast.comprehension(
+                    target=ast.Tuple(elts=[ast.Name(id=name), *_]), iter=ast.Call(func=ast.Name(id="enumerate"))
+                )
+                | ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range")))
+                | ast.comprehension(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range")))
+            ):
+                found.add(name)
             case ast.Call(func=ast.Name(id="sorted") | ast.Attribute(attr="sort"), args=args, keywords=keywords):
                 over_range = any(isinstance(n, ast.Name) and n.id == "range" for a in args for n in ast.walk(a))
                 keys = [k.value for k in keywords if isinstance(k.value, ast.Lambda)]
@@ -140,50 +110,71 @@ def task_membership(scan: Scan, known: Known) -> Found:
     for passage in scan.prose:
         yield from ((passage.place, found) for found in _NUMBERED.findall(" ".join(passage.words)))
     if scan.code is not None:
-        yield from ((CONTROL, found) for node in scan.code.walk() if (found := _branch(node, scan.code)))
+        own = _Own(scan.code)
+        yield from ((CONTROL, found) for node in scan.code.walk() if (found := _branch(node, scan.code, own)))
 
 
-def _branch(node: ast.AST, code: Code) -> str:
-    question, slots, ids = (_names_of(code, key) for key in ("question", "slots", "id"))
+class _Own:
+    """What only one task has, in code: its question, values of placeholders, ids of its documents."""
+
+    def __init__(self, code: Code) -> None:
+        self._question = holders(code, _QUESTION) | {"question"}
+        self._value = inside("slots", holders(code, under("slots")))
+        self._values = holders(code, self._value)
+        self._ids = holders(code, _ID)
+
+    def asks(self, *sides: ast.expr) -> bool:
+        """Whether an expression is the question's text, or a part of it."""
+        return any(_QUESTION(side, self._question) for side in sides)
+
+    def names_a_task(self, *sides: ast.expr) -> bool:
+        """Whether an expression is the value of a placeholder, or a document's id."""
+        return any(self._value(side, self._values) or _ID(side, self._ids) for side in sides)
+
+    def measures(self, *sides: ast.expr) -> bool:
+        """Whether an expression is the length of a question."""
+        lengths = [s for s in sides if isinstance(s, ast.Call) and isinstance(s.func, ast.Name) and s.func.id == "len"]
+        return any(self.asks(*length.args) for length in lengths)
+
+
+def _branch(node: ast.AST, code: Code, own: _Own) -> str:
     match node:
-        case ast.Compare(left=left, ops=ops, comparators=comparators):
-            sides = [left, *comparators]
-            constants = [text for side in sides for text in _texts(code.constant(side))]
-            own = [side for side in sides if code.constant(side) is None]
-            if any(isinstance(op, ast.Eq | ast.NotEq | ast.In | ast.NotIn) for op in ops):
-                if constants and any(_mentions(s, "slots", slots) or _mentions(s, "id", ids) for s in own):
-                    return "a value of one task"
-                if any(len(words(t)) >= LONG_QUOTE for t in constants) and _uses(own, question):
-                    return "the text of a question"
-            if any(_is_length(side, question) for side in own):
-                return "the length of a question"
-        case ast.Call(func=ast.Name(id="hash" | "sum" | "ord"), args=args) if _uses(args, question):
+        case ast.Compare():
+            return _comparison(node, code, own)
+        case ast.Call(func=ast.Name(id="hash" | "ord"), args=args) if own.asks(*args):
             return "a hash of the question"
-        case ast.BinOp(left=left, op=ast.Mod()) if _is_length(left, question):
+        case ast.BinOp(left=left, op=ast.Mod()) if own.measures(left):
             return "a hash of the question"
         case ast.Call(func=ast.Attribute(value=value, attr="startswith" | "endswith"), args=[given, *_]):
-            if any(len(words(t)) >= LONG_QUOTE for t in _texts(code.constant(given))) and _uses([value], question):
+            if _quotes(_texts(code.constant(given))) and own.asks(value):
                 return "the text of a question"
-        case ast.Match(subject=subject) if _uses([subject], question) or _mentions(subject, "slots", slots):
+        case ast.Match(subject=subject) if own.asks(subject) or own.names_a_task(subject):
             return "a value of one task"
     return ""
+
+
+def _comparison(node: ast.Compare, code: Code, own: _Own) -> str:
+    """Whether a comparison holds for one task, or for a few that were picked."""
+    sides = [node.left, *node.comparators]
+    constants = [text for side in sides for text in _texts(code.constant(side))]
+    others = [side for side in sides if code.constant(side) is None]
+    if not any(isinstance(op, ast.Eq | ast.NotEq | ast.In | ast.NotIn) for op in node.ops):
+        return ""
+    if any(words(text) for text in constants) and own.names_a_task(*others):
+        return "a value of one task"
+    if _quotes(constants) and own.asks(*others):
+        return "the text of a question"
+    return "the length of a question" if own.measures(*others) else ""
+
+
+def _quotes(texts: list[str]) -> bool:
+    return any(len(words(text)) >= LONG_QUOTE for text in texts)
 
 
 def _texts(value: object) -> list[str]:
     if isinstance(value, list):
         return [text for item in value for text in _texts(item)]
     return [value] if isinstance(value, str) else []
-
-
-def _uses(sides: list[ast.expr], question: frozenset[str]) -> bool:
-    return any(_mentions(side, "question", question | {"question"}) for side in sides)
-
-
-def _is_length(node: ast.expr, question: frozenset[str]) -> bool:
-    match node:
-        case ast.Call(func=ast.Name(id="len"), args=[value]):
-            return _uses([value], question)
-    return False
 
 
 RULES: tuple[ContentCheck, ...] = (

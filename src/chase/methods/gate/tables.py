@@ -15,7 +15,7 @@ MOST_ENTRIES = 6
 explanation: more are a look-up table, whatever is in them."""
 MOST_ROWS = 2
 """Rows 'something: number' of a text; more are a look-up table."""
-_ROW = re.compile(r"^\W*(?P<key>[^:=|→>\n]{1,60}?)\s*(?::|=>|->|→|=|\|)\s*[^\n]*\d", re.M)
+_ROW = re.compile(r"^[^\w\n]{0,20}([^:=|→>\n]{1,60}?)[ \t]{0,20}(?::|=>|->|→|=|\|)[^\n]{0,200}\d", re.M)
 _CODE = re.compile(r"[^\W\d_]*\d|[A-Z]")
 """Something that is no plain word: with a digit, or capitals."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 Words = tuple[str, ...]
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
@@ -53,14 +54,17 @@ class Phrases:
         return list(dict.fromkeys(self.among(words(text))))
 
 
-def beside(found: Sequence[str], subjects: Collection[str], qualities: Collection[str]) -> str | None:
+def beside(found: Sequence[str], subjects: Words, qualities: Words) -> str | None:
     """A quality up to two words before a subject, or up to three after it, as the words that say so; None: neither."""
-    text = f" {' '.join(found)} "
-    subject, quality = (_any(phrases) for phrases in (subjects, qualities))
-    pattern = rf" (?:{quality}(?: \w+){{0,2}} {subject}|{subject}(?: \w+){{0,3}} {quality}) "
-    match = re.search(pattern, text) if subjects and qualities else None
+    if not subjects or not qualities:
+        return None
+    match = _near(subjects, qualities).search(f" {' '.join(found)} ")
     return None if match is None else match[0].strip()
 
 
-def _any(phrases: Collection[str]) -> str:
-    return "(?:" + "|".join(re.escape(" ".join(words(phrase))) for phrase in phrases) + ")"
+@lru_cache(maxsize=64)
+def _near(subjects: Words, qualities: Words) -> re.Pattern[str]:
+    subject, quality = (
+        "(?:" + "|".join(" ".join(words(p)) for p in phrases) + ")" for phrases in (subjects, qualities)
+    )
+    return re.compile(rf" (?:{quality}(?: \w+){{0,2}} {subject}|{subject}(?: \w+){{0,3}} {quality}) ")

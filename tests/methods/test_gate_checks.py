@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -394,6 +396,12 @@ def test_a_harness_of_an_earlier_round_is_a_duplicate() -> None:
 def test_a_new_rule_says_when_it_applies(candidate: Harness, record: dict[str, str], passes: bool) -> None:
     told = refusal(OFFICE, candidate, record=record)
     assert ("conditions: " not in told) == passes == (told == "")
+
+
+def test_the_page_about_the_gate_names_every_check() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "generalization-gate.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `([a-z-]+)` \|", page, re.M)
+    assert sorted(named) == sorted(check.name for check in (*CHANGES, *CONTENT))
 
 
 def test_every_check_on_changes_is_tested_here() -> None:

@@ -90,6 +90,16 @@ def lasting(payload: dict[str, Any]) -> str:
 # What it leaves behind
 
 
+@pytest.mark.parametrize("method", ["harness-compass", "b0-access"])
+def test_a_run_under_the_generalization_gate_has_its_contract_on_record(chase: Commands, method: str) -> None:
+    small = ("--split-sizes", "evo=4,cert=2", "--rollouts", "evo=1,cert=1", "--rounds", 2)
+    payload = chase.json("evolve", *B, "--method", method, *small)
+    gates = [record["gates"] for record in payload["rounds"]]
+    assert gates[0] == gates[1]
+    assert "feature-rules" in gates[0]["generalization-gate"]["checks"]
+    assert payload["config"]["method"] == method
+
+
 def test_a_run_leaves_its_config_harnesses_archive_and_result(done: dict[str, Any], tmp_path: Path) -> None:
     folder = Workspace(tmp_path).run_folder(done["run"])
     assert json.loads((folder / "result.json").read_text()) == done

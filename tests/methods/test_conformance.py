@@ -110,6 +110,29 @@ class TestBestOfN(MethodConformance):
         assert 16 < len(trial.whole.used) <= 100
 
 
+class TestHarnessCompass(MethodConformance):
+    cuts = 2
+
+    @pytest.fixture
+    def method(self) -> Method:
+        return find_method("harness-compass")
+
+    @pytest.fixture
+    def options(self) -> Mapping[str, Json]:
+        return {"rounds": 2}
+
+    def test_the_run_has_something_of_everything(self, trial: MethodTrial) -> None:
+        selections = [record["selection"] for record in trial.whole.evolved.rounds]
+        assert any("the generalization gate refuses it" in reason for s in selections for reason in s["refused"])
+        assert all(len(s["pool"]) > 1 for s in selections)
+
+
+class TestB0Access(TestHarnessCompass):
+    @pytest.fixture
+    def method(self) -> Method:
+        return find_method("b0-access")
+
+
 class TestInstalledMethod(MethodConformance):
     """Found through a dist-info folder on the path, as pip would leave it."""
 

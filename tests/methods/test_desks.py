@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 
@@ -13,7 +12,6 @@ from chase.agents.history import HistoryWriter
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import ALL_EDITS, Candidate, CandidateTrack, ProposerContext, Refusal
 from chase.core.errors import UserError
-from chase.core.values import Json
 from chase.harness.folder import render_files
 from chase.methods.arena import Contender
 from chase.methods.desks import Assignment, ProposerDesk
@@ -51,8 +49,8 @@ class Answers:
 class NoPaths:
     """A gate with a contract, which it holds candidates to before they are evaluated."""
 
-    name = "generalization gate"
-    contract: ClassVar[Json] = {"rules": ["name no path"]}
+    name = "no-paths"
+    contract = "Name no path."
 
     def admit(self, submitted: Submitted) -> None:
         if "/" in (submitted.harness.memory or ""):
@@ -83,7 +81,9 @@ async def test_an_assignment_is_the_proposers_context(tmp_path: Path) -> None:
     [context] = proposer.contexts
     assert (context.tracks, context.candidates, context.integrate) == ((), 2, False)
     assert (context.epsilon, context.constrained) == ("0.05", True)
-    assert context.briefs == {**told, "generalization gate": {"rules": ["name no path"]}}
+    assert context.briefs == told
+    assert context.contracts == {"no-paths": "Name no path."}
+    assert (context.history / "no_paths.txt").read_text() == "Name no path."
 
 
 async def test_the_plain_assignment_is_three_tracks_and_r3(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ async def test_the_plain_assignment_is_three_tracks_and_r3(tmp_path: Path) -> No
     assert (context.tracks, context.candidates) == (("structural", "guidance", "integrated"), 3)
     assert context.integrate
     assert not context.constrained
-    assert context.briefs == {}
+    assert context.briefs == context.contracts == {}
 
 
 async def test_free_candidates_are_numbered_and_no_more_than_are_due(tmp_path: Path) -> None:

@@ -276,6 +276,14 @@ async def test_what_a_method_tells_beside_is_in_the_context_file(bench: Bench) -
     assert "briefs" not in bench.proposer("")._desk_files(bench.context())["INSTRUCTIONS.md"]
 
 
+async def test_a_gates_contract_is_in_the_instructions_once(bench: Bench) -> None:
+    contracts = {"no-paths": "Name no path."}
+    text = bench.proposer("")._desk_files(bench.context(contracts=contracts))["INSTRUCTIONS.md"]
+    assert text.count("Name no path.") == 1
+    assert "The same text is `history/no_paths.txt`" in text
+    assert "must keep to" not in bench.proposer("")._desk_files(bench.context())["INSTRUCTIONS.md"]
+
+
 async def test_without_an_archive_nothing_is_said_of_constraints(bench: Bench) -> None:
     for epsilon in ("0.05", None):
         files = bench.proposer("")._desk_files(bench.context(epsilon=epsilon))
@@ -293,6 +301,26 @@ async def test_a_whole_run_takes_a_command_as_proposer(ledger: SynLedger, tmp_pa
     assert json.loads((folder / "attempt-1.json").read_text())["exit"] == 0
     pool = {row["harness"] for row in evolved.rounds[0]["selection"]["pool"]}
     assert {"r1-structural", "r1-guidance", "r1-integrated"} <= pool
+
+
+async def test_a_command_under_the_generalization_gate_is_refused_and_mends(ledger: SynLedger, tmp_path: Path) -> None:
+    """The first attempt leans on names; the second follows what it is told, with the contract at hand."""
+    body = (
+        GOOD
+        + """
+    contract = open("history/generalization_gate.txt").read()
+    assert contract.strip() in open("INSTRUCTIONS.md").read()
+    if not os.path.exists("REFUSED.md"):
+        answer("guidance", prompt_md="Prefer short file names.")
+"""
+    )
+    made = CodingAgentProposer(command(tmp_path, script(body)), readable=readable(tmp_path), timeout_seconds=60)
+    run_plan = plan(few_tasks(ledger), proposer=made, method="harness-compass", rounds=1)
+    async with running(run_plan, tmp_path / "workspace") as run:
+        evolved = await run.evolve()
+    selection = evolved.rounds[0]["selection"]
+    assert {"r1-structural", "r1-guidance", "r1-integrated"} <= {row["harness"] for row in selection["pool"]}
+    assert "r1-guidance: the generalization gate refuses it: feature-rules: prompt.md" in selection["refused"][0]
 
 
 # Isolation

@@ -137,17 +137,28 @@ async def test_tracks_without_r3_are_handed_in_at_once(table: Table) -> None:
 
 
 async def test_what_a_method_tells_beside_is_shown_as_data_under_its_name(table: Table) -> None:
-    briefs = {"generalization gate": "Name no path.", "failure groups": [{"cause": "units", "tasks": 3}]}
+    briefs = {"reference trajectory": "It read on.", "failure groups": [{"cause": "units", "tasks": 3}]}
     model = scripted(free(FIRST))
     await table.proposer(model).propose(table.context(candidates=1, briefs=briefs))
     said = "\n".join(model.requests[0].texts())
-    assert '"generalization gate"\nName no path.\nDATA-' in said
+    assert '"reference trajectory"\nIt read on.\nDATA-' in said
     assert '"failure groups"\n[\n {\n  "cause": "units",' in said
     assert "the host checks it" in said
     assert "Third, one candidate, each from `H0`" in "\n".join(model.requests[-1].texts())
 
 
-async def test_nothing_is_said_of_briefs_where_there_are_none(table: Table) -> None:
+async def test_a_gates_contract_is_in_the_system_prompt_once(table: Table) -> None:
+    model = scripted(free(FIRST))
+    await table.proposer(model).propose(table.context(contracts={"no-paths": "Name no path."}))
+    system, *others = model.requests[-1].texts()
+    assert system.count("Name no path.") == 1
+    assert "the same text is `no_paths.txt` in the history" in system.lower()
+    assert not any("Name no path." in text for text in others)
+
+
+async def test_nothing_is_said_of_briefs_and_contracts_where_there_are_none(table: Table) -> None:
     model = scripted(free(FIRST))
     await table.proposer(model).propose(table.context())
-    assert "beside the history" not in "\n".join(model.requests[0].texts())
+    said = "\n".join(model.requests[0].texts())
+    assert "beside the history" not in said
+    assert "fixed before the first" not in said

@@ -15,7 +15,15 @@ import pytest
 
 from chase.agents.history import History, HistoryWriter
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.core.agents import ALL_EDITS, CANDIDATE_TRACKS, DOCUMENT_EDITS, Candidate, EditSpace, ProposerContext
+from chase.core.agents import (
+    ALL_EDITS,
+    CANDIDATE_TRACKS,
+    DOCUMENT_EDITS,
+    Candidate,
+    EditSpace,
+    ProposerContext,
+    Refusal,
+)
 from chase.core.errors import UserError
 from chase.core.observables import OBSERVABLES
 from chase.harness.diff import diff_harnesses
@@ -524,3 +532,50 @@ async def test_what_was_tried_in_vain_gets_rarer_and_what_gained_more_frequent(t
                 drawn.update(candidate.record["new"])
         counts[name] = drawn["relax"]
     assert counts["vain"] < counts["well"] / 2
+
+
+# What a gate refuses
+
+CONTRACT = {"a-gate": "Name no observable."}
+
+
+def refused(*reasons: tuple[str, str]) -> list[Refusal]:
+    return [Refusal(place=place, name=f"r1-{track}", reason=why) for place, (track, why) in enumerate(reasons)]
+
+
+async def test_the_next_best_is_drawn_in_place_of_the_edit_at_fault(tmp_path: Path) -> None:
+    tree(tmp_path)
+    given = context(tmp_path, epsilon=None, contracts=CONTRACT)
+    proposer = MiningProposer()
+    first = {made.track: made for made in await proposer.propose(given)}
+    fault, other = first["guidance"].record["new"]
+    [again] = await proposer.revise(given, refused(("guidance", f"guidance/{fault}.md names an observable")))
+    assert again.track == "guidance"
+    assert fault not in again.record["new"]
+    assert other in again.record["new"]
+    assert len(again.record["new"]) == 2
+    [third] = await proposer.revise(given, refused(("guidance", "changes nothing")))
+    assert not {fault, *again.record["new"]} & set(third.record["new"])
+
+
+async def test_a_refused_structural_candidate_is_integrated_in_its_new_form(tmp_path: Path) -> None:
+    tree(tmp_path)
+    given = context(tmp_path, epsilon=None, contracts=CONTRACT)
+    proposer = MiningProposer()
+    first = {made.track: made for made in await proposer.propose(given)}
+    structural, integrated = await proposer.revise(given, refused(("structural", "no"), ("integrated", "no")))
+    assert not set(structural.record["new"]) & set(first["structural"].record["new"])
+    assert set(integrated.record["new"]) & set(structural.record["new"])
+    assert set(integrated.record["new"]) & set(first["guidance"].record["new"])
+    [whole] = await proposer.revise(given, refused(("integrated", "no")))
+    assert set(whole.record["new"]) == {*structural.record["new"], *first["guidance"].record["new"]}
+
+
+async def test_free_candidates_are_drawn_anew_and_without_a_gate_nothing_is(tmp_path: Path) -> None:
+    tree(tmp_path)
+    given = context(tmp_path, epsilon=None, contracts=CONTRACT, tracks=(), candidates=1)
+    proposer = MiningProposer()
+    [first] = await proposer.propose(given)
+    [again] = await proposer.revise(given, refused(("1", "no")))
+    assert again.record["new"] != first.record["new"]
+    assert await proposer.revise(replace(given, contracts={}), refused(("1", "no"))) == ()

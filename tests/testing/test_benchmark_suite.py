@@ -11,6 +11,7 @@ import pytest
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.tools import LedgerEnvironment
 from chase.core.errors import UserError
+from chase.core.gate_facts import GateFacts
 from chase.core.observables import ObservableFunction
 from chase.core.values import ToolResult
 from tests.benchmarks.syn_ledger import faults
@@ -199,6 +200,7 @@ PLANTED = tuple(
         ({"observables": FEW}, suite.test_observables_are_many_and_have_one_name_each, AssertionError),
         ({"observables": FLAT}, suite.test_observables_vary_within_most_tasks, AssertionError),
         ({"observables": PLANTED}, suite.test_most_observables_are_not_planted, AssertionError),
+        ({"gate": GateFacts(tasks=())}, suite.test_the_gate_knows_every_task_as_it_is, AssertionError),
     ],
 )
 def test_a_benchmark_that_breaks_its_contract_is_caught(

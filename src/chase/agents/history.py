@@ -8,6 +8,7 @@ index.jsonl                                  one line for each rollout: what was
 traces/<harness>/<variant>/<task>-<n>.jsonl  what the agent saw and did, one line for each event
 archive/<entry>.json                         archived counterfactuals, with the observables they touch
 rounds.jsonl                                 what was selected and which constraints were violated
+<gate>.txt                                   what a gate requires of every candidate
 ```
 
 It holds what one method evaluated in one run on one role's tasks, and no answer, evidence label or role. Neither the
@@ -46,6 +47,11 @@ def mark_of(scores: Sequence[float]) -> Mark:
     if all(score >= 1 for score in scores):
         return "stable success"
     return "unstable" if any(score >= 1 for score in scores) else "stable failure"
+
+
+def contract_file(gate: str) -> str:
+    """The file of a history that holds a gate's contract: `generalization_gate.txt`."""
+    return f"{gate.replace('-', '_')}.txt"
 
 
 class HistoryWriter:
@@ -111,6 +117,9 @@ class HistoryWriter:
 
     def add_entry(self, name: str, entry: Mapping[str, Json]) -> None:
         (self.root / "archive" / f"{name}.json").write_text(json.dumps(entry, indent=2), encoding="utf-8")
+
+    def add_contract(self, gate: str, contract: str) -> None:
+        (self.root / contract_file(gate)).write_text(contract, encoding="utf-8")
 
     def add_round(self, record: Mapping[str, Json]) -> None:
         self._append(ROUNDS, record)

@@ -152,7 +152,9 @@ class ProposerContext:
     candidates: int = len(CANDIDATE_TRACKS)
     """How many are due."""
     briefs: Mapping[str, Json] = field(default_factory=dict)
-    """What the method tells beside the history, by name: a gate's contract, reference trajectories, failure groups."""
+    """What the method tells beside the history, by name: reference trajectories, failure groups."""
+    contracts: Mapping[str, str] = field(default_factory=dict)
+    """What gates require of every candidate, by the gate's name: the same in all rounds, and a file of the history."""
 
     @property
     def constrained(self) -> bool:

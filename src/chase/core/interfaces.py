@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 from chase.core.agents import Candidate, ChallengerContext, Draft, ProposerContext, Refusal
 from chase.core.controls import Controls
+from chase.core.gate_facts import GateFacts
 from chase.core.values import (
     AnswerForm,
     CheckResult,
@@ -267,6 +268,12 @@ class Benchmark(Protocol[State]):
 
     @property
     def observables(self) -> Sequence[Observable]: ...
+    @property
+    def gate(self) -> GateFacts:
+        """What the generalization gate has to know: all tasks with their answers, whatever was cut. Host-side. The same
+        object each time.
+        """
+        ...
 
     # Its protocol
 

@@ -108,6 +108,8 @@ class ProposerDesk:
         """The candidates that may be evaluated, in the order of ties, and why others may not."""
         asked = _Round(number=round, current=current, initial=initial, assignment=assignment, gates=gates)
         contracts = {gate.name: gate.contract for gate in gates if gate.contract is not None}
+        for name, contract in contracts.items():
+            self.tree.add_contract(name, contract)
         with self.tree.read_only() as root:
             context = ProposerContext(
                 history=root,
@@ -127,7 +129,8 @@ class ProposerDesk:
                 seed=key_bits("propose", self.seed) & 0x7FFFFFFF,
                 tracks=assignment.tracks,
                 candidates=assignment.due,
-                briefs={**assignment.briefs, **contracts},
+                briefs=assignment.briefs,
+                contracts=contracts,
             )
             answers = await self.journal.candidates(round, lambda: self._ask(context, asked))
         accepted, refused = self._examine(answers, asked)

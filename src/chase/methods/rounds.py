@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,14 +34,26 @@ class EvolutionState:
     """What is recorded of each round."""
     planned: int | None
     """How many rounds there will be, where that is known."""
+    unseen: tuple[Variant, ...] = ()
+    """Benchmarks that only selection looks at: no agent is told of them, and they are in no archive."""
     repair: bool = False
     """Whether the host takes shortcuts out of promising harnesses (beyond the paper)."""
 
     @classmethod
-    def begin(cls, world: World[Any], planned: int | None = None, *, repair: bool = False) -> EvolutionState:
+    def begin(
+        cls, world: World[Any], planned: int | None = None, *, repair: bool = False, unseen: tuple[Variant, ...] = ()
+    ) -> EvolutionState:
         """`H_0`, and `A_0 = {B_rel}`."""
         line, variants = [world.initial], [world.released]
-        return cls(line=line, variants=variants, archive=world.archive, rounds=[], planned=planned, repair=repair)
+        return cls(
+            line=line,
+            variants=variants,
+            archive=world.archive,
+            rounds=[],
+            planned=planned,
+            repair=repair,
+            unseen=unseen,
+        )
 
     def open_round(self) -> Round:
         """The record of the next round."""
@@ -65,16 +77,21 @@ async def propose_and_select(
     state.line.append(choice.harness)
     record["selection"] = {**choice.to_json(), **repairs, "refused": refused}
     world.tell(Selected(round=t, pool=choice.pool, selected=choice.harness.name, refused=tuple(refused)))
-    world.proposer.tree.add_round({"round": t, **_told(record["selection"], assignment)})
+    untold = {variant.name for variant in (*state.variants, *state.unseen) if not variant.told}
+    world.proposer.tree.add_round({"round": t, **_told(record["selection"], untold)})
     return choice.harness
 
 
-def _told(selection: Mapping[str, Json], assignment: Assignment) -> dict[str, Json]:
-    """A selection as the Proposer reads of it: without what counterfactuals said where it is not told of any."""
-    if assignment.epsilon is not None:
-        return dict(selection)
-    untold = ("destruction", "violates")
-    pool = [{key: value for key, value in entry.items() if key not in untold} for entry in selection["pool"]]
+def _told(selection: Mapping[str, Json], untold: Collection[str]) -> dict[str, Json]:
+    """A selection as the Proposer reads of it: nothing under benchmarks that it is not told of."""
+    pool = [
+        {
+            **row,
+            "destruction": {name: delta for name, delta in row["destruction"].items() if name not in untold},
+            "violates": [name for name in row["violates"] if name not in untold],
+        }
+        for row in selection["pool"]
+    ]
     return {**selection, "pool": pool}
 
 
@@ -99,7 +116,8 @@ async def _select(
     world: World[Any], state: EvolutionState, rule: SelectionRule, pool: list[Contender], round: int | None = None
 ) -> tuple[Choice, dict[str, Json]]:
     """What is selected from a pool that begins with `H_0`, under the whole archive; and what was repaired for it."""
-    choice = choose(pool, await world.arena.means(pool, state.variants, EVO), state.variants, rule)
+    variants = [*state.variants, *state.unseen]
+    choice = choose(pool, await world.arena.means(pool, variants, EVO), variants, rule)
     if not state.repair:
         return choice, {}
     repairs = await _repair(world, state, rule, pool, choice, round)  # beyond the paper

@@ -119,6 +119,11 @@ class Plan(Design):
         name, roles = self.method.name, self.roles
         if sealed := self.benchmark.sealed & set(roles):
             raise IntegrityError(f"method '{name}' wants to hold '{min(sealed)}', which is sealed.")
+        if not self.method.traits.neutral_free and self.benchmark.neutral is None:
+            raise UserError(
+                f"method '{name}' looks at the neutral benchmark B_0, and {self.benchmark.name} has none. Use another "
+                "method, or a benchmark whose B_0 is known."
+            )
         if missing := set(self.method.agents) - self.agents.keys():
             raise UserError(f"method '{name}' asks a {min(missing)}, and none was given.")
         if strange := {self.method.reader(role) for role in roles} - {None, *self.method.agents}:

@@ -77,8 +77,10 @@ class Gate(Protocol):
     @property
     def name(self) -> str: ...
     @property
-    def contract(self) -> Json:
-        """What the Proposer is told of it, under its name; None: nothing."""
+    def contract(self) -> str | None:
+        """What the Proposer is told of it before the first round: in its system prompt, and as a file of its history.
+        The same in every round. None: nothing.
+        """
         ...
 
     def admit(self, submitted: Submitted) -> None:

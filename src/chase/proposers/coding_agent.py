@@ -16,9 +16,9 @@ from chase.core.outside import valid_unicode
 from chase.core.values import Json
 from chase.engine.hooks import HOOKS, stubs
 from chase.harness.spec import Activation, Structure
-from chase.proposers.forms import failed_round, placeholder_words
+from chase.proposers.forms import contract_words, failed_round, placeholder_words
 
-VERSION = 3
+VERSION = 4
 """Of the instructions and the layout of the desk. Raised with either."""
 KINDS = {
     "structural": "*structural* changes `harness.toml` or `control.py` only: retrieval, tool wrappers, control;",
@@ -90,6 +90,7 @@ class CodingAgentProposer(CodingAgent):
             constraints=self._constraints(context),
             failures=self._failures(context),
             archive=f"  {self.instructions.fill('archive')}\n" if context.constrained else "",
+            contracts=contract_words(self.instructions, context.contracts),
             **self._due(context),
         )
 

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from chase.agents.history import History
+from chase.agents.history import History, contract_file
+from chase.agents.prompt_files import PromptFiles
 from chase.core.values import Placeholder
 
 
 def placeholder_words(placeholders: Mapping[str, Placeholder]) -> str:
     """The placeholders of query templates, each with what it is filled with."""
     return ", ".join(f"{{{name}}} ({placeholder.description})" for name, placeholder in placeholders.items())
+
+
+def contract_words(prompts: PromptFiles, contracts: Mapping[str, str]) -> str:
+    """What gates require of every candidate, each with the file of the history that has it too; nothing for none."""
+    told = (
+        prompts.fill("contract", file=contract_file(gate), contract=text.strip()) for gate, text in contracts.items()
+    )
+    return "".join(f"\n{text}\n" for text in told)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

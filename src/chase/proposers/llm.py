@@ -24,7 +24,7 @@ from chase.engine.hooks import HOOKS
 from chase.harness.folder import render_files
 from chase.harness.spec import Activation, Structure
 from chase.models.chat import ChatModel
-from chase.proposers.forms import failed_round, placeholder_words
+from chase.proposers.forms import contract_words, failed_round, placeholder_words
 from chase.proposers.submission import (
     DRAFTS,
     FEEDBACK,
@@ -35,7 +35,7 @@ from chase.proposers.submission import (
     submission_of,
 )
 
-VERSION = 3
+VERSION = 4
 """Of the prompts and the procedure. Raised with either."""
 KINDS = {
     "structural": "structural: changes `harness.toml` or `control.py` only (retrieval, tool wrappers, control)",
@@ -167,7 +167,14 @@ class LanguageModelProposer(RecordedAgent):
             edit_space=context.edit_space.description,
         )
         archive = self._prompts.fill("archive") if context.constrained else ""
-        return self._prompts.fill("system", mark=mark, tokens=self._history_tokens, format=form, archive=archive)
+        return self._prompts.fill(
+            "system",
+            mark=mark,
+            tokens=self._history_tokens,
+            format=form,
+            archive=archive,
+            contracts=contract_words(self._prompts, context.contracts),
+        )
 
     def _constraints(self, history: History, context: ProposerContext, reading: HistoryTools) -> str:
         """The archive's constraints, and how the harnesses stand under them."""

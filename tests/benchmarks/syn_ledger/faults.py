@@ -26,7 +26,8 @@ def copied(benchmark: SynLedger, kind: type[SynLedger] = SynLedger) -> SynLedger
     """A benchmark of its own class with the same tasks, sets and variants."""
     copy = kind.__new__(kind)
     copy.__dict__.update(benchmark.__dict__)
-    copy.__dict__.pop("content_hash", None)
+    for made_once in ("content_hash", "gate"):
+        copy.__dict__.pop(made_once, None)
     copy._ready = {}  # files of the original
     return copy
 

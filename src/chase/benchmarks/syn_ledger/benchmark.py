@@ -20,6 +20,7 @@ from chase.benchmarks.syn_ledger.constructions import constructions
 from chase.benchmarks.syn_ledger.contents import Task, read_slots
 from chase.benchmarks.syn_ledger.controls import ledger_controls
 from chase.benchmarks.syn_ledger.features import FEATURES, PAPER_FEATURES, Change
+from chase.benchmarks.syn_ledger.gate import ledger_facts
 from chase.benchmarks.syn_ledger.generator import GeneratedTask
 from chase.benchmarks.syn_ledger.manifest import PROTOCOL_FIELDS, Manifest
 from chase.benchmarks.syn_ledger.operators import ALLOWLIST
@@ -35,6 +36,7 @@ from chase.benchmarks.syn_ledger.tools import (
 )
 from chase.core.controls import Controls
 from chase.core.errors import UserError, choose
+from chase.core.gate_facts import GateFacts
 from chase.core.interfaces import Environment, Progress, Transformation
 from chase.core.keyed import canonical_json, sorted_by_key
 from chase.core.observables import OBSERVABLES, ObservableFunction
@@ -274,6 +276,11 @@ class SynLedger:
             )
             for document, protocol in zip(self.task(task).documents, manifest, strict=True)
         )
+
+    @cached_property
+    def gate(self) -> GateFacts:
+        made = self.generated
+        return ledger_facts(self.name, ((made[task], role) for task, role in self._role_of.items()), self._variants)
 
     @cached_property
     def subject(self) -> LedgerSubject:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chase.core.agents import CandidateTrack, ProposerContext
 from chase.core.keyed import uniform
@@ -30,6 +30,10 @@ class Planner:
     space: Plan
     weights: Mapping[str, float]
     hindsight: Hindsight
+    spent: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Track → edits that were drawn in this round and refused: the next best are drawn."""
+    whole: bool = False
+    """Whether the integrated candidate takes over all of both tracks: where the best of each was refused."""
 
     def by_track(self) -> dict[CandidateTrack, Plan]:
         structural, guidance = (self.drawn(track, (track,), self.current) for track in TRACKS)
@@ -43,9 +47,12 @@ class Planner:
         """As many as are due, on both tracks at once."""
         offered = [self.repaired, self.general(TRACKS)]
         plans = [plan for plan in offered if plan is not None][: self.context.candidates]
-        for place in range(len(plans), self.context.candidates):
-            plans.append([*self.sound, *self.drawn(str(place), TRACKS, self.sound)])
+        plans += [self.free_one(place) for place in range(len(plans), self.context.candidates)]
         return plans
+
+    def free_one(self, place: int) -> Plan:
+        """New edits on both tracks; another place draws others."""
+        return [*self.sound, *self.drawn(str(place), TRACKS, self.sound)]
 
     @property
     def sound(self) -> Plan:
@@ -80,13 +87,17 @@ class Planner:
             return self.repaired
         base = self.sound if self.hindsight.repaired is None else self.hindsight.repaired
         in_vain = {name for name, gain in self.hindsight.gains.items() if gain < 0}
+        if self.whole:
+            return [*base, *structural, *guidance]
         best = [max(track, key=lambda e: self.weights[e.name]) for track in (structural, guidance) if track]
         return [*base, *(edit for edit in best if edit.name not in in_vain)]
 
     def drawn(self, kind: str, tracks: Collection[str], taken: Iterable[Edit]) -> Plan:
         """Edits of tracks, drawn without replacement by weight (Gumbel's trick, keyed by seed, round and kind)."""
         taken = list(taken)
+        spent = self.spent.get(kind, frozenset())
         free = [e for e in self.space if e.track in tracks and not any(e.conflicts(t) for t in taken)]
+        free = [e for e in free if e.name not in spent]
         key = ("edit", self.context.seed, self.context.round, kind)
         free.sort(key=lambda e: math.log(self.weights[e.name]) - math.log(-math.log(uniform(*key, e.name) or 1e-12)))
         return free[: -1 - vocabulary()["learning"]["edits_per_track"] : -1]

@@ -7,26 +7,40 @@ the repaired harness, without the offending edit, and that edit without its cond
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from chase.agents.history import RELEASED, History
 from chase.agents.reading import read_trace
-from chase.core.agents import AnswersOnce, Candidate, CandidateTrack, ProposerContext
+from chase.core.agents import Candidate, CandidateTrack, EpisodeBounds, ProposerContext, Refusal
 from chase.core.errors import choose
 from chase.core.keyed import uniform
 from chase.core.values import Json
-from chase.harness.folder import render_files
+from chase.harness.folder import GUIDANCE, render_files
 from chase.proposers.mining.diagnosis import Diagnosis, diagnose
-from chase.proposers.mining.edits import Edit, combine, every_edit, vocabulary
+from chase.proposers.mining.edits import Edit, combine, every_edit, from_json, vocabulary
 from chase.proposers.mining.hindsight import Hindsight, edits_of, look_back
-from chase.proposers.mining.plans import Plan, Planner
+from chase.proposers.mining.plans import TRACKS, Plan, Planner
 
 
-class MiningProposer(AnswersOnce):
-    """Deterministic in the history and the seed."""
+@dataclass(kw_only=True)
+class _Round:
+    """What was made of a round's history, and what was handed in."""
+
+    planner: Planner
+    diagnosis: Diagnosis
+    given: dict[str, Candidate] = field(default_factory=dict)
+    """The last candidate of each track."""
+    answers: int = 0
+
+
+class MiningProposer:
+    """Deterministic in the history, the seed and what was refused."""
+
+    bounds = EpisodeBounds()
 
     def __init__(self, prior: str = "even") -> None:
         self.prior = choose("prior", prior, vocabulary()["priors"])
+        self._round: _Round | None = None
 
     @property
     def name(self) -> str:
@@ -54,10 +68,34 @@ class MiningProposer(AnswersOnce):
             weights=self._weights(space, diagnosis, hindsight),
             hindsight=hindsight,
         )
+        self._round = _Round(planner=planner, diagnosis=diagnosis)
         plans: list[tuple[CandidateTrack | None, Plan]] = [(None, plan) for plan in planner.free()]
         if context.tracks:
             plans = [(track, plan) for track, plan in planner.by_track().items() if track in context.tracks]
-        return [self._candidate(planner, track, plan, diagnosis) for track, plan in plans]
+        return self._handed(self._round, plans)
+
+    async def revise(self, context: ProposerContext, refused: Sequence[Refusal]) -> Sequence[Candidate]:
+        """Where a gate says what a candidate must be: the next best draws in place of the edits at fault. Without one,
+        what was refused stays refused.
+        """
+        if self._round is None or not context.contracts:
+            return ()
+        if not context.tracks:
+            first = self._round.answers
+            again = [(None, self._round.planner.free_one(first + place)) for place in range(len(refused))]
+            return self._handed(self._round, again)
+        reasons = {refusal.name.rpartition("-")[2]: refusal.reason for refusal in refused}
+        planner, given = self._round.planner, self._round.given
+        spent = {t: planner.spent.get(t, frozenset()) | _at_fault(given[t], reasons[t]) for t in TRACKS if t in reasons}
+        self._round.planner = replace(planner, spent={**planner.spent, **spent}, whole=not spent)
+        plans = [(track, plan) for track, plan in self._round.planner.by_track().items() if track in reasons]
+        return self._handed(self._round, plans)
+
+    def _handed(self, made: _Round, plans: Sequence[tuple[CandidateTrack | None, Plan]]) -> list[Candidate]:
+        candidates = [self._candidate(made.planner, track, plan, made.diagnosis) for track, plan in plans]
+        made.given |= {candidate.track: candidate for candidate in candidates if candidate.track is not None}
+        made.answers += len(candidates)
+        return candidates
 
     def _weights(self, space: Sequence[Edit], diagnosis: Diagnosis, hindsight: Hindsight) -> dict[str, float]:
         """Prior × how much of the failures an edit answers, shared among the forms of one entry by their evidence."""
@@ -103,6 +141,13 @@ def _evidence(edit: Edit, diagnosis: Diagnosis, hindsight: Hindsight) -> float:
     return max(lead, float(learning["least_evidence"])) * (
         learning["offending"] if edit.observable in hindsight.offending else 1.0
     )
+
+
+def _at_fault(candidate: Candidate, reason: str) -> frozenset[str]:
+    """The edits that a candidate brought in and whose place a refusal names; all of them where it names none."""
+    new = [edit for edit in map(from_json, candidate.record["edits"]) if edit.name in candidate.record["new"]]
+    named = [edit.name for edit in new if (edit.set or f"{GUIDANCE}/{edit.name}.md") in reason]
+    return frozenset(named or candidate.record["new"])
 
 
 def _shuffled(context: ProposerContext) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from chase.core.controls import Controls
 from chase.core.errors import SetupError, UserError, choose
+from chase.core.gate_facts import GateFacts
 from chase.core.interfaces import Environment, Progress, Transformation
 from chase.core.keyed import digest, key_bits, opaque_id, sorted_by_key
 from chase.core.observables import ObservableFunction
@@ -169,6 +170,13 @@ class Almanac:
 
     def slots(self, question: str) -> Mapping[str, Sequence[str]]:
         return slots(question)
+
+    @cached_property
+    def gate(self) -> GateFacts:
+        from chase.testing.almanac.gate import almanac_facts
+
+        names = [(held.id, held.name) for held in self.released.documents]
+        return almanac_facts(self.name, self._tasks.values(), self.documents, dict(names), _VARIANTS)
 
     @cached_property
     def subject(self) -> Any:

@@ -16,6 +16,7 @@ from chase.engine.policy import expand
 from chase.harness.folder import initial_harness
 from chase.harness.limits import check_for_benchmark, opening_calls
 from chase.harness.spec import Harness
+from chase.methods.gate import Known, Scan, leaks
 from chase.testing.benchmark_suite.hooks import FUZZING, HUGE, TEXTS, AnyBenchmark, BenchmarkHooks
 
 
@@ -73,6 +74,26 @@ class HarnessTests(BenchmarkHooks):
 
     def test_the_initial_harness_fits(self, benchmark: AnyBenchmark) -> None:
         check_for_benchmark(initial_harness(benchmark), benchmark)
+
+    # What the generalization gate is told
+
+    def test_the_gate_knows_every_task_as_it_is(self, benchmark: AnyBenchmark) -> None:
+        facts = benchmark.gate
+        assert facts is benchmark.gate
+        assert {t.id: t.role for t in facts.tasks} == {task: benchmark.role_of(task) for task in benchmark.tasks()}
+        known = {task.id: task for task in facts.tasks}
+        for task in self.some_tasks(benchmark):
+            assert known[task].question == benchmark.view(task, benchmark.variant("released")).question
+            assert benchmark.score(task, known[task].answer) == 1.0
+        assert set(benchmark.roles) <= set(facts.labels), "roles that a harness could name"
+
+    def test_the_initial_harness_passes_the_gate(self, benchmark: AnyBenchmark) -> None:
+        assert leaks(Scan(initial_harness(benchmark)), Known.of(benchmark.gate, ("evo",))) == []
+
+    def test_the_contract_gives_no_task_away(self, benchmark: AnyBenchmark) -> None:
+        known = Known.of(benchmark.gate, ("evo",))
+        for phrases in (known.identifiers, known.sources, known.questions, known.withheld_strings, known.long_names):
+            assert phrases.within(benchmark.gate.realisation) == []
 
     def test_a_harness_may_go_to_its_bounds_and_no_further(self, benchmark: AnyBenchmark) -> None:
         bounds, opens = benchmark.bounds, opening_calls(benchmark)

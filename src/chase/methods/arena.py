@@ -52,9 +52,16 @@ class Arena(Protocol):
     """
 
     async def means(
-        self, harnesses: Sequence[Contender], variants: Sequence[Variant], role: str, tasks: SomeTasks = None
+        self,
+        harnesses: Sequence[Contender],
+        variants: Sequence[Variant],
+        role: str,
+        tasks: SomeTasks = None,
+        rollouts: int | None = None,
     ) -> Means:
-        """Each harness under each variant on all tasks of a role, or on some of them."""
+        """Each harness under each variant on all tasks of a role, or on some of them; with all rollouts of the role, or
+        the first so many of them: the same ones that other methods have there.
+        """
         ...
 
 
@@ -81,12 +88,18 @@ class StoreArena:
         return sorted(task for chosen in self._tasks[role].values() for task in chosen)
 
     async def means(
-        self, harnesses: Sequence[Contender], variants: Sequence[Variant], role: str, tasks: SomeTasks = None
+        self,
+        harnesses: Sequence[Contender],
+        variants: Sequence[Variant],
+        role: str,
+        tasks: SomeTasks = None,
+        rollouts: int | None = None,
     ) -> Means:
         pairs = [(harness, variant) for harness in harnesses for variant in variants]
         cells: list[Cell] = []
         for held, chosen in self._sets(role, tasks).items():
-            found = await self._evaluator.evaluate_all([(h.harness, v.transformation) for h, v in pairs], held, chosen)
+            asked = [(h.harness, v.transformation) for h, v in pairs]
+            found = await self._evaluator.evaluate_all(asked, held, chosen, rollouts)
             cells = [_joined(*both) for both in zip(cells, found, strict=True)] if cells else found
         if (tree := self._trees.get(role)) is not None:
             for (harness, variant), cell in zip(pairs, cells, strict=True):

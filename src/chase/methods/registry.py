@@ -21,6 +21,7 @@ GROUP = "chase.methods"
 BUILT_IN: Mapping[str, str] = {
     "chase": "chase.methods.chase:Chase",
     "chase-without-challenger": "chase.methods.chase_without_challenger:ChaseWithoutChallenger",
+    "harness-evolve": "chase.methods.harness_evolve:HarnessEvolve",
 }
 """Name → where it is, as entry points are written."""
 DEFAULT_METHOD = "chase"

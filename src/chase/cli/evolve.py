@@ -73,11 +73,10 @@ def _print(result: EvolveResult) -> None:
 
 def _print_final(final: Mapping[str, Any], initial: str) -> None:
     scores = {row["harness"]: row["released"] for row in final["selection"]["pool"]}
-    score, first = scores[final["name"]], next(iter(scores.values()))
+    score, first, role = scores[final["name"]], next(iter(scores.values())), final["selection"].get("role", "evo")
     echo("")
-    echo(
-        f"H* = {final['name']} [{final['hash'][:12]}]: {100 * score:.1f} % on evo as released, H_0 {100 * first:.1f} %"
-    )
+    named = f"H* = {final['name']} [{final['hash'][:12]}]"
+    echo(f"{named}: {100 * score:.1f} % on {role} as released, H_0 {100 * first:.1f} %")
     if not final["changes"]:
         return echo("  the initial harness itself")
     changes = tuple(

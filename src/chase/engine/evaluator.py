@@ -90,6 +90,11 @@ class Evaluator:
     def roles(self) -> frozenset[str]:
         return frozenset(self._roles)
 
+    def agreed(self, role: str) -> int:
+        """How many rollouts of each task of a role are made."""
+        self._check(role)
+        return self._roles[role]
+
     def tasks(self, role: str) -> tuple[str, ...]:
         """The opaque ids of a role's tasks."""
         self._check(role)
@@ -140,8 +145,7 @@ class Evaluator:
         chosen = self.tasks(role) if tasks is None else tasks
         if strange := set(chosen) - set(self.tasks(role)):
             raise IntegrityError(f"task {min(strange)} is not of role '{role}', which is what is held here.")
-        agreed = self._roles[role]
-        count = agreed if rollouts is None else min(rollouts, agreed)
+        count = self._roles[role] if rollouts is None else min(rollouts, self._roles[role])
         jobs = [
             Job(
                 benchmark=self._benchmark,

@@ -16,16 +16,17 @@ from chase.methods.trajectories import Action, Divergence, actions, first_diverg
 CAUSES: Mapping[str, str] = {
     "hook failure": "a hook of the harness failed",
     "limit reached": "a limit on steps, context or time ended it before an answer",
-    "malformed answer": "the answer does not have the required form",
     "wrong query": "a document that the reference opened was never shown: the searches did not find it",
     "not opened": "a document that the reference opened was shown and not opened",
     "not read on": "a document that the reference opened was opened and not read as far as the reference did",
     "nothing matched": "no search matched anything (there is no reference)",
     "left unread": "documents were opened and not read on (there is no reference)",
-    "no answer": "there is no answer, and nothing else that can be seen",
+    "malformed answer": "what was needed was read, as far as can be seen, and the answer has not the required form",
+    "no answer": "what was needed was read, as far as can be seen, and there is no answer",
     "wrong answer": "what was needed was read, as far as can be seen, and the answer is wrong",
 }
-"""Cause → what it means. An execution's cause is the first that holds, in this order."""
+"""Cause → what it means. An execution's cause is the first that holds, in this order: what ended it, what it did not
+get to see, what it made of what it saw."""
 LIMITS = ("step-limit", "context-limit", "time-limit")
 EXAMPLES = 3
 """Failures that are shown of a group."""

@@ -1,40 +1,30 @@
 """HarnessEvolve in the paper's three-epoch adaptation ("Budget-Constrained HarnessEvolve Adaptation").
 
 A round is one batch of tasks and one chance to update `H_{t-1}`. An epoch cuts `D_evo ∪ D_conf,1 ∪ D_conf,2 ∪ D_conf,3`
-anew into batches; at its end `D_disc` selects from all harnesses accepted so far what the next one starts from.
+anew into batches; at its end `D_disc` selects from `H_0` and all harnesses accepted so far what the next one starts
+from. `HarnessEvolve.evolve` and `HarnessEvolve.update` are to be read beside the paper's section.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from fractions import Fraction
-from typing import Any
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from pydantic import Field
 
 from chase.agents.history import RELEASED, History
-from chase.core.agents import Agent
+from chase.core.agents import FAILURE_GROUPS, Agent
 from chase.core.errors import UserError
-from chase.core.events import (
-    EpochSelected,
-    EpochStarted,
-    FailuresGrouped,
-    FinalSelected,
-    PoolEntry,
-    RoundStarted,
-    Selected,
-)
-from chase.core.values import Json
+from chase.core.events import EpochSelected, EpochStarted, FailuresGrouped, FinalSelected, RoundStarted, Selected
 from chase.methods.arena import Contender
-from chase.methods.batches import Batch, batch_scores, batch_sizes, partition
+from chase.methods.batches import Batch, Training, batch_sizes, partition
 from chase.methods.bounds import Between, EvolutionBounds, ForecastRequest, Rollouts
 from chase.methods.contract import Traits, World, confirmation_roles
 from chase.methods.desks import Assignment
 from chase.methods.evolution import Choice, EvolutionOutcome, Round, choose, distinct
 from chase.methods.failures import Group, brief, diagnosed, grouped
 from chase.methods.options import ExactDecimal
-from chase.methods.performance_gate import Verdict, performance_gate, pool_entry
+from chase.methods.performance_gate import performance_gate
 from chase.methods.quality_gate import QualityGate
 from chase.methods.references import REFERENCE, ReferenceOptions, Verified
 from chase.methods.rounds import EVO
@@ -43,9 +33,7 @@ from chase.methods.task_leaks import secrets_of
 
 DISC = "disc"
 """The role that selects at the end of an epoch. No agent reads of it."""
-FAILURES = "failure groups"
-"""The brief that the Proposer is given."""
-NOTHING_FAILED = "nothing failed on the batch: there is nothing to mend"
+NOTHING_FAILED = "the whole round: nothing failed on the batch, so there is nothing to mend"
 
 
 class HarnessEvolveOptions(ReferenceOptions):
@@ -58,24 +46,43 @@ class HarnessEvolveOptions(ReferenceOptions):
     )
     recent: int = Field(default=2, ge=0, le=20, description="Earlier rounds whose batches a candidate is tried on (R).")
     per_task: int = Field(
-        default=2, ge=1, le=100, description="Rollouts of a task, at most: the first of those that its role has."
+        default=2, ge=1, le=100, description="Most rollouts of a task: the first of those that its role has, 1 to 100."
     )
+
+    @property
+    def rounds(self) -> int:
+        return self.epochs * self.batches
 
 
 @dataclass(kw_only=True)
 class Course:
-    """Where an evolution stands."""
+    """Where an evolution stands after round `t`."""
 
+    training: Training
+    gate: QualityGate
     line: list[Contender]
     """`H_0 … H_t`."""
     current: Contender
     """What the next round starts from: `H_t`, or what `D_disc` selected at the end of an epoch."""
-    gate: QualityGate
     pool: list[Contender]
-    """`H_0` and everything that was accepted."""
+    """`H_0` and every candidate that was accepted."""
     batches: list[Batch] = field(default_factory=list)
-    """Those of the rounds so far, over all epochs."""
+    """Of the rounds so far, over all epochs."""
     rounds: list[Round] = field(default_factory=list)
+    """What is recorded of each round."""
+
+    @classmethod
+    def begin(cls, world: World[HarnessEvolveOptions]) -> Course:
+        h0, roles = world.initial, tuple(role for role in world.roles if role != DISC)
+        training = Training(world=world, roles=roles, rollouts=world.options.per_task)
+        if min(batch_sizes(len(training.tasks), world.options.batches)) < 1:
+            raise UserError(f"batches={world.options.batches}: only {len(training.tasks)} tasks are there to train on.")
+        gate = QualityGate(initial=h0.harness, secrets=secrets_of(world.kit.benchmark, training.tasks))
+        return cls(training=training, gate=gate, line=[h0], current=h0, pool=[h0])
+
+    def recent(self, rounds: int) -> list[Batch]:
+        """The batches of the last so many rounds, the latest first; an epoch's end is no border."""
+        return self.batches[::-1][:rounds]
 
 
 class HarnessEvolve:
@@ -97,36 +104,32 @@ class HarnessEvolve:
         return None if role == DISC else "proposer"
 
     def forecast(self, request: ForecastRequest[HarnessEvolveOptions]) -> EvolutionBounds:
+        """At least: nothing is handed in, so every task is met by `H_0` alone. At most: `H_0` and each round's
+        candidate meet every task.
+        """
         options, training = request.options, [role for role in request.roles if role != DISC]
-        rounds, tasks = options.epochs * options.batches, sum(request.tasks[role] for role in training)
-        made = Between(least=tasks, most=tasks * options.attempts)
+        rounds, tasks = options.rounds, sum(request.tasks[role] for role in training)
+        agreed = min(request.roles[role] // request.tasks[role] for role in training)
+        per_task = min(options.per_task, agreed)
+        references = Between(least=tasks, most=tasks * options.attempts)
         return EvolutionBounds(
             rollouts=(
-                Rollouts(stage="reference trajectories", role=REFERENCE, count=made),
-                # Every task is met by some harness; at most H_0 and each round's candidate meet all of them.
-                *(
-                    request.cells("rounds", role, least=1, most=1 + rounds, rollouts=options.per_task)
-                    for role in training
-                ),
-                request.cells("selection after epochs", DISC, least=1, most=1 + rounds, rollouts=options.per_task),
+                Rollouts(stage="references", role=REFERENCE, count=references),
+                *(request.cells("rounds", role, least=1, most=1 + rounds, rollouts=per_task) for role in training),
+                request.cells("after epochs", DISC, least=1, most=1 + rounds, rollouts=options.per_task),
             ),
             episodes={"proposer": Between(least=0, most=rounds)},
         )
 
     async def evolve(self, world: World[HarnessEvolveOptions]) -> EvolutionOutcome:
-        options, h0 = world.options, world.initial
-        training = {role: world.tasks(role) for role in world.roles if role != DISC}
-        _check_sizes(training, options.batches)
-        secrets = secrets_of(world.kit.benchmark, [task for tasks in training.values() for task in tasks])
-        gate = QualityGate(initial=h0.harness, secrets=secrets)
-        course = Course(line=[h0], current=h0, gate=gate, pool=[h0])
-        for epoch in range(1, options.epochs + 1):
-            batches = partition(training, options.batches, seed=world.seed, epoch=epoch)
-            sizes = tuple(len(batch.every) for batch in batches)
-            world.tell(EpochStarted(epoch=epoch, epochs=options.epochs, batches=sizes, current=course.current.name))
+        course, epochs = Course.begin(world), world.options.epochs
+        for epoch in range(1, epochs + 1):
+            batches = partition(course.training.tasks, world.options.batches, seed=world.seed, epoch=epoch)
+            sizes = tuple(len(batch.tasks) for batch in batches)
+            world.tell(EpochStarted(epoch=epoch, epochs=epochs, batches=sizes, current=course.current.name))
             for batch in batches:
-                await self._update(world, course, epoch, batch)
-            selected = await self._select(world, course, epoch)  # on D_disc, from H_0 and all accepted so far
+                await self.update(world, course, epoch, batch)
+            selected = await self.select(world, course, epoch)
             course.current = selected.harness
         world.tell(FinalSelected(pool=selected.pool, selected=selected.harness.name))
         return EvolutionOutcome(
@@ -135,119 +138,83 @@ class HarnessEvolve:
             archive=world.archive,
             variants=(world.released,),
             rounds=tuple(course.rounds),
-            selection={**selected.to_json(), "role": DISC},
+            selection={"role": DISC, **selected.to_json()},
             warnings=_warnings(course),
         )
 
-    async def _update(self, world: World[HarnessEvolveOptions], course: Course, epoch: int, batch: Batch) -> None:
-        """Round t: from `H_{t-1}` to `H_t`."""
+    async def update(self, world: World[HarnessEvolveOptions], course: Course, epoch: int, batch: Batch) -> None:
+        """Round `t`: from `H_{t-1}` to `H_t`."""
         options, current = world.options, course.current
-        rounds = options.epochs * options.batches
-        world.tell(RoundStarted(round=batch.round, rounds=rounds, current=current.name, archive=(world.released.name,)))
-        references = await world.references.verified(batch.every)
-        executed = await batch_scores(world, [current], batch, options.per_task)  # without the answers
+        released = (world.released.name,)
+        world.tell(RoundStarted(round=batch.round, rounds=options.rounds, current=current.name, archive=released))
+        references = await world.references.verified(batch.tasks)
+        await course.training.scores([current], batch)  # H_{t-1} is executed, without the answers
         groups, executions = _failures(world, current, batch, references)
         record = _record(epoch, batch, references, groups)
         world.tell(FailuresGrouped(**{key: record[key] for key in ("round", "tasks", "references", "groups")}))
-        candidate, refused = await self._propose(world, course, batch.round, brief(groups, executions))
-        verdict = None
-        if candidate is not None:
-            earlier = course.batches[-options.recent :] if options.recent else []
-            verdict = await performance_gate(
-                world, candidate, current, (batch, earlier), epsilon=options.epsilon_he, rollouts=options.per_task
+        asked = Assignment(tracks=(), candidates=1, briefs={FAILURE_GROUPS: brief(groups, executions)})
+        candidates, refused = [current], [NOTHING_FAILED]
+        if groups:
+            edits, refused = await world.proposer.candidates(
+                batch.round, current, world.initial, asked, gates=[course.gate]
             )
-            if verdict.accepted:
-                course.current = candidate
-                course.pool.append(candidate)
-        record["selection"] = _selection(current, executed[current.name], course.current, verdict, refused)
-        self._close(world, course, batch, record)
-
-    async def _propose(
-        self, world: World[HarnessEvolveOptions], course: Course, round: int, told: Mapping[str, Json]
-    ) -> tuple[Contender | None, list[str]]:
-        """One edit of `H_{t-1}` that passed the quality gate, or why there is none."""
-        if not told["groups"]:
-            return None, [NOTHING_FAILED]
-        asked = Assignment(tracks=(), candidates=1, briefs={FAILURES: told})
-        found, refused = await world.proposer.candidates(round, course.current, world.initial, asked, [course.gate])
-        return (found[0] if found else None), refused
-
-    def _close(self, world: World[HarnessEvolveOptions], course: Course, batch: Batch, record: Round) -> None:
+            candidates = edits or candidates
+        verdict = await performance_gate(
+            course.training, candidates[0], current, batch, course.recent(options.recent), options.epsilon_he
+        )
+        if verdict.accepted:
+            course.current = verdict.candidate  # H_t
+            course.pool.append(verdict.candidate)
         course.line.append(course.current)
         course.batches.append(batch)
+        record["selection"] = {**verdict.to_json(), "refused": refused}
         course.rounds.append(record)
-        selection = record["selection"]
-        world.proposer.tree.add_round({"round": batch.round, **selection})
-        pool = tuple(PoolEntry(**entry) for entry in selection["pool"])
-        world.tell(
-            Selected(round=batch.round, pool=pool, selected=selection["selected"], refused=tuple(selection["refused"]))
-        )
+        world.proposer.tree.add_round({"round": batch.round, **record["selection"]})
+        selected = course.current.name
+        world.tell(Selected(round=batch.round, pool=verdict.pool, selected=selected, refused=tuple(refused)))
 
-    async def _select(self, world: World[HarnessEvolveOptions], course: Course, epoch: int) -> Choice:
-        """The epoch's selection: the highest score on `D_disc`, of equals the earlier."""
+    async def select(self, world: World[HarnessEvolveOptions], course: Course, epoch: int) -> Choice:
+        """The epoch's selection: of `H_0` and all distinct accepted harnesses so far the one with the highest score on
+        `D_disc`; of equals the earlier.
+        """
         pool = distinct(course.pool)
         means = await world.arena.means(pool, [world.released], DISC, None, world.options.per_task)
         choice = choose(pool, means, [world.released], SelectionRule())
-        course.rounds[-1]["epoch_selection"] = {"epoch": epoch, "role": DISC, **choice.to_json()}
+        course.rounds[-1]["epoch_selection"] = {"role": DISC, **choice.to_json()}
         world.tell(EpochSelected(epoch=epoch, pool=choice.pool, selected=choice.harness.name))
         return choice
 
 
-def _check_sizes(training: Mapping[str, Sequence[str]], batches: int) -> None:
-    tasks = sum(map(len, training.values()))
-    if min(batch_sizes(tasks, batches)) < 1:
-        raise UserError(f"batches={batches}: there are {tasks} tasks to train on, fewer than batches of an epoch.")
-
-
 def _failures(
-    world: World[Any], current: Contender, batch: Batch, references: Mapping[str, Verified]
+    world: World[HarnessEvolveOptions], current: Contender, batch: Batch, references: Mapping[str, Verified]
 ) -> tuple[tuple[Group, ...], int]:
     """The failed executions of `H_{t-1}` on a batch by cause, and how many executions there were."""
-    benchmark, tasks = world.kit.benchmark, frozenset(batch.every)
-    history = History(world.proposer.tree.root)
-    executed = [found for found in history.traces(current.name, RELEASED) if found[1]["task"] in tasks]
+    interface, form = world.kit.benchmark.interface, world.kit.benchmark.answer_form.pattern
+    traces = History(world.proposer.tree.root).traces(current.name, RELEASED)
+    executed = [(path, trace) for path, trace in traces if trace["task"] in batch.tasks]
     failed = [
-        diagnosed(path, trace, references[trace["task"]].reference, benchmark.interface, benchmark.answer_form.pattern)
+        diagnosed(path, trace, references[trace["task"]].reference, interface, form)
         for path, trace in executed
         if (trace["score"] or 0.0) < 1
     ]
     return grouped(failed), len(executed)
 
 
-def _record(epoch: int, batch: Batch, references: Mapping[str, Verified], groups: Sequence[Group]) -> Round:
-    refused = [found for found in references.values() if found.reference is None]
+def _record(epoch: int, batch: Batch, references: Mapping[str, Verified], groups: tuple[Group, ...]) -> Round:
+    without = sum(found.reference is None for found in references.values())
+    refused = sum(len(found.refused) for found in references.values())
     return {
         "round": batch.round,
         "epoch": epoch,
-        "tasks": len(batch.every),
-        "references": {
-            "admitted": len(references) - len(refused),
-            "fallback": len(refused),
-            "attempts_refused": sum(len(found.refused) for found in references.values()),
-        },
+        "tasks": len(batch.tasks),
+        "references": {"admitted": len(references) - without, "fallback": without, "attempts_refused": refused},
         "groups": [group.summary() for group in groups],
     }
 
 
-def _selection(
-    current: Contender, score: Fraction, selected: Contender, verdict: Verdict | None, refused: list[str]
-) -> dict[str, Json]:
-    """What the gates made of a round's edit, in the form that every method's selection has."""
-    pool = (pool_entry(current, score),) if verdict is None else verdict.pool
-    return {
-        "pool": [asdict(entry) for entry in pool],
-        "selected": selected.name,
-        "hash": selected.harness.hash,
-        "refused": refused,
-        "performance_gate": None if verdict is None else [found.to_json() for found in verdict.compared],
-        "accepted": verdict is not None and verdict.accepted,
-    }
-
-
 def _warnings(course: Course) -> tuple[str, ...]:
-    first = [record["references"] for record in course.rounds if record["epoch"] == 1]
-    without = sum(found["fallback"] for found in first)
-    of = without + sum(found["admitted"] for found in first)
+    without = sum(record["references"]["fallback"] for record in course.rounds if record["epoch"] == 1)
     if not without:
         return ()
-    return (f"{without} of {of} training tasks have no verified reference trajectory: their failures stood alone",)
+    tasks = len(course.training.tasks)
+    return (f"{without} of {tasks} training tasks have no verified reference trajectory: their failures stood alone",)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any
 
 from chase.core.events import PoolEntry
 from chase.core.values import Json
 from chase.methods.arena import Contender
-from chase.methods.batches import Batch, batch_scores
-from chase.methods.contract import World
+from chase.methods.batches import Batch, Training
+from chase.methods.evolution import distinct
 from chase.stats.destruction import within
 
 
@@ -29,6 +28,11 @@ class Compared:
     def passed(self) -> bool:
         return within(self.current - self.candidate, self.tolerance)
 
+    @property
+    def beyond(self) -> Fraction:
+        """How far it falls beyond what is tolerated."""
+        return self.current - self.candidate - Fraction(self.tolerance)
+
     def to_json(self) -> dict[str, Json]:
         return {
             "round": self.batch.round,
@@ -45,46 +49,54 @@ class Verdict:
 
     candidate: Contender
     current: Contender
+    """The same as the candidate where there is none: then nothing is accepted."""
     compared: tuple[Compared, ...]
 
     @property
     def accepted(self) -> bool:
-        return all(found.passed for found in self.compared)
+        return self.candidate is not self.current and all(found.passed for found in self.compared)
 
     @property
     def pool(self) -> tuple[PoolEntry, ...]:
         """Both harnesses with their scores on the current batch, and what the candidate fails."""
-        here = self.compared[0]
-        beyond = {
-            c.batch.name: float(c.current - c.candidate - Fraction(c.tolerance)) for c in self.compared if not c.passed
+        here, entries = self.compared[0], [_entry(self.current, self.compared[0].current)]
+        if self.candidate is not self.current:
+            beyond = {found.batch.name: float(found.beyond) for found in self.compared if not found.passed}
+            entries.append(_entry(self.candidate, here.candidate, here.candidate - here.current, beyond))
+        return tuple(entries)
+
+    def to_json(self) -> dict[str, Json]:
+        """In the form that every method's selection has."""
+        selected = self.candidate if self.accepted else self.current
+        return {
+            "pool": [{**asdict(entry), "violates": list(entry.violates)} for entry in self.pool],
+            "selected": selected.name,
+            "hash": selected.harness.hash,
+            "accepted": self.accepted,
+            "performance_gate": [found.to_json() for found in self.compared],
         }
-        entry = pool_entry(self.candidate, here.candidate, here.candidate - here.current)
-        return pool_entry(self.current, here.current), replace(entry, violates=beyond)
 
 
 async def performance_gate(
-    world: World[Any],
-    candidate: Contender,
-    current: Contender,
-    batches: tuple[Batch, Sequence[Batch]],
-    *,
-    epsilon: str,
-    rollouts: int,
+    training: Training, candidate: Contender, current: Contender, batch: Batch, earlier: Sequence[Batch], epsilon: str
 ) -> Verdict:
-    """The candidate against `H_{t-1}` on the current batch and on earlier ones, the latest first."""
-    here, earlier = batches
+    """The candidate against `H_{t-1}`: on the current batch it may not be lower, on earlier ones by `ε_HE` at most."""
+    tried = [(batch, "0")]
+    if candidate is not current:
+        tried += [(before, epsilon) for before in earlier]
     compared: list[Compared] = []
-    for batch, tolerance in [(here, "0"), *((batch, epsilon) for batch in reversed(earlier))]:
-        scores = await batch_scores(world, [current, candidate], batch, rollouts)
-        compared.append(
-            Compared(batch=batch, current=scores[current.name], candidate=scores[candidate.name], tolerance=tolerance)
-        )
+    for where, tolerance in tried:
+        scores = await training.scores(distinct([current, candidate]), where)
+        both = {"current": scores[current.name], "candidate": scores[candidate.name]}
+        compared.append(Compared(batch=where, tolerance=tolerance, **both))
         if not compared[-1].passed:
             break
     return Verdict(candidate=candidate, current=current, compared=tuple(compared))
 
 
-def pool_entry(named: Contender, score: Fraction, gain: Fraction = Fraction(0)) -> PoolEntry:
+def _entry(
+    named: Contender, score: Fraction, gain: Fraction = Fraction(0), violates: Mapping[str, float] | None = None
+) -> PoolEntry:
     """A harness with its score on a batch, and what it gains over `H_{t-1}` there."""
     return PoolEntry(
         harness=named.name,
@@ -92,5 +104,5 @@ def pool_entry(named: Contender, score: Fraction, gain: Fraction = Fraction(0)) 
         released=float(score),
         gain=float(gain),
         destruction={},
-        violates={},
+        violates=violates or {},
     )

@@ -25,10 +25,10 @@ class QualityGate:
     """Of the tasks in the batches."""
     name = "quality gate"
     contract = (
-        "Before it is evaluated, an edit is scanned, and sent back where it holds a task's id, "
-        f"{SPAN} words in a row of a task's question, a task's answer or the name of a document that holds one, or where "
-        f"it adds more than {MOST_ADDED} characters to the current harness or has more than {MOST_OVER_INITIAL} beyond "
-        "the initial one."
+        "Before it is evaluated, an edit is scanned. It is sent back where it holds a task's id, a task's answer, "
+        f"{SPAN} words in a row of a task's question, or the name of a document that holds an answer; where it adds "
+        f"more than {MOST_ADDED} characters to the current harness; or where it has more than {MOST_OVER_INITIAL} "
+        "characters beyond the initial one."
     )
 
     def admit(self, submitted: Submitted) -> None:

@@ -30,7 +30,7 @@ from chase.methods.contract import Desks, Method, World
 from chase.methods.desks import ChallengerDesk, ProposerDesk
 from chase.methods.evolution import EvolutionOutcome
 from chase.methods.journal import Journal
-from chase.methods.references import ReferenceDesk, ReferenceOptions
+from chase.methods.references import REFERENCE, ReferenceDesk, ReferenceOptions
 from chase.methods.references.desk import maker_of
 from chase.methods.registry import plug_in
 from chase.models.chat import ChatModel
@@ -90,6 +90,11 @@ class Plan(Design):
     def roles(self) -> tuple[str, ...]:
         """The task sets that the method holds."""
         return self.method.roles(tuple(self.benchmark.roles), self.benchmark.sealed)
+
+    @property
+    def rollout_roles(self) -> tuple[str, ...]:
+        """The roles of all rollouts that its evolution can make: the method's, and that of reference trajectories."""
+        return (*self.roles, REFERENCE) if isinstance(self.options, ReferenceOptions) else self.roles
 
     @property
     def agents(self) -> dict[Agent, Proposer | Challenger]:

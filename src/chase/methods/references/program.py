@@ -54,8 +54,9 @@ class _Acting:
         """A search that shows as many documents as it can."""
         arguments: dict[str, Json] = {search.query: query}
         schema = next(tool.parameters for tool in self._environment.tools if tool.name == search.tool)
-        most = schema["properties"].get(search.limit or "", {}).get("maximum")
-        self.call(search.tool, arguments if most is None else {**arguments, search.limit: most})
+        if search.limit is not None and "maximum" in schema["properties"][search.limit]:
+            arguments[search.limit] = schema["properties"][search.limit]["maximum"]
+        self.call(search.tool, arguments)
 
     def read(self, document: str, windows: int) -> None:
         """A document from where it was found, so many windows of it."""

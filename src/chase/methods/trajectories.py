@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from chase.core.keyed import canonical_json
 from chase.core.values import Json, ToolInterface
-from chase.engine.trace import result_text
+from chase.engine.trace import read_item, result_text
 
 Kind = Literal["search", "open", "list", "other"]
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
@@ -90,6 +90,16 @@ def observed_text(event: Mapping[str, Any]) -> str:
     """All that a tool event showed, ids and paths of documents included."""
     places = [f"{item['id']} {item['path']}" for item in event["items"]]
     return "\n".join([result_text(event), *places])
+
+
+def shown_content(event: Mapping[str, Any], interface: ToolInterface) -> str:
+    """What a tool event showed of documents' contents, or worked out: no counts of hits, no names, no places."""
+    if not event["ok"]:
+        return ""
+    purposes = (interface.search and interface.search.tool, interface.open and interface.open.tool, interface.listing)
+    worked_out = [event["head"]] if event["tool"] not in purposes else []
+    texts = [read_item(item).text for item in event["items"]]
+    return "\n".join([*worked_out, *(text for text in texts if text is not None)])
 
 
 def _action(event: Mapping[str, Any], interface: ToolInterface) -> Action:

@@ -14,7 +14,7 @@ from typing import Any
 
 from chase.core.values import ToolInterface
 from chase.engine.stop_words import STOP_WORDS
-from chase.methods.trajectories import NUMBER, observed_text, windows_read, words
+from chase.methods.trajectories import NUMBER, observed_text, shown_content, windows_read, words
 
 FREE_NUMBERS = frozenset({"0", "1", "2", "10", "100", "1000"})
 """Numbers that a calculation may use without having seen them: a percentage is made with 100."""
@@ -53,6 +53,8 @@ class _Reading:
         self._interface = interface
         self._answer = truth.answer
         self._seen = f"{trace['question']}\n{public}"
+        self._read = trace["question"]
+        """What was shown of contents: an answer that stands there was observed."""
         self._documents: set[str] = set()
 
     def objections(self) -> Iterator[str]:
@@ -62,6 +64,7 @@ class _Reading:
             elif event["event"] == "tool":
                 yield from self._of_call(event)
                 self._seen += "\n" + observed_text(event)
+                self._read += "\n" + shown_content(event, self._interface)
                 self._documents |= {item[key] for item in event["items"] for key in ("id", "path")}
 
     def _of_text(self, text: str, *, final: bool) -> Iterator[str]:
@@ -93,7 +96,7 @@ class _Reading:
                 yield f"a call of {tool} uses {min(strange)}, which nothing had shown"
 
     def _restates(self, text: str) -> bool:
-        return holds(text, self._answer) and not holds(self._seen, self._answer)
+        return holds(text, self._answer) and not holds(self._read, self._answer)
 
 
 def _does_not_follow(trace: Mapping[str, Any], truth: Truth, interface: ToolInterface) -> Iterator[str]:
@@ -104,8 +107,8 @@ def _does_not_follow(trace: Mapping[str, Any], truth: Truth, interface: ToolInte
     if unopened := [document for document in truth.evidence if document not in read]:
         yield f"it answers without opening {unopened[0]}"
         return
-    calls = [event for event in trace["events"] if event["event"] == "tool" and event["ok"]]
-    shown = any(holds(observed_text(event), truth.answer) for event in calls)
+    calls = [event for event in trace["events"] if event["event"] == "tool"]
+    shown = any(holds(shown_content(event, interface), truth.answer) for event in calls)
     whole = bool(truth.evidence) and all(read[document] >= count for document, count in truth.evidence.items())
     if not whole and not shown:
         yield "its answer follows from nothing that it read"

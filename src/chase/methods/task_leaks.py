@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -32,34 +32,36 @@ class TaskSecrets:
     answer: str
     values: tuple[str, ...] = ()
     """What in the question tells the task apart: names, periods."""
-    names: tuple[str, ...] = field(default_factory=tuple)
+    names: tuple[str, ...] = ()
     """Ids, paths and file names of the documents that hold the answer."""
 
 
 def secrets_of(benchmark: Benchmark[Any], tasks: Sequence[str]) -> list[TaskSecrets]:
     """What of each task may not stand in a harness."""
-    released = benchmark.variant("released")
+    released, paths = benchmark.variant("released"), dict[str, str]()
     found = []
     for task in tasks:
-        view = benchmark.view(task, released)
         known = benchmark.evidence(task) if isinstance(benchmark, HasEvidence) else {}
-        files = [file for file in view.files if file.id in known]
-        slots = benchmark.slots(view.question)
+        if not known.keys() <= paths.keys():  # where tasks share their documents one view has all of them
+            paths |= {file.id: file.path for file in benchmark.view(task, released).files}
+        question = benchmark.environment(task, released).question
         found.append(
             TaskSecrets(
                 task=task,
-                question=view.question,
+                question=question,
                 answer=answer_text(benchmark, task),
-                values=tuple(
-                    value
-                    for name, placeholder in benchmark.placeholders.items()
-                    if placeholder.tells_tasks_apart
-                    for value in slots.get(name, ())
-                ),
-                names=tuple(name for file in files for name in (file.id, file.path, PurePosixPath(file.path).name)),
+                values=tuple(_telling_values(benchmark, question)),
+                names=tuple(name for id_ in known for name in (id_, paths[id_], PurePosixPath(paths[id_]).name)),
             )
         )
     return found
+
+
+def _telling_values(benchmark: Benchmark[Any], question: str) -> Iterator[str]:
+    slots = benchmark.slots(question)
+    for name, placeholder in benchmark.placeholders.items():
+        if placeholder.tells_tasks_apart:
+            yield from slots.get(name, ())
 
 
 def leaks(harness: Harness, initial: Harness, secrets: Sequence[TaskSecrets]) -> Iterator[str]:

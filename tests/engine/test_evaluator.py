@@ -140,6 +140,7 @@ def test_what_may_be_asked_of_an_evaluator_is_named_here(ledger: SynLedger, stor
     held = evaluator(ledger, store, model)
     assert {name for name in dir(held) if not name.startswith("_")} == {
         "roles",
+        "agreed",
         "tasks",
         "evaluate",
         "evaluate_all",

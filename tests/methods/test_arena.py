@@ -150,3 +150,41 @@ async def test_a_proposers_record_is_in_its_own_tree_alone(ledger: SynLedger, tm
             await both.means([H0], [here.released], role, here.tasks(role)[:1])
         assert json.loads((here.tree.root / "harnesses/H0/candidate.json").read_text()) == H0.record
         assert json.loads((other.root / "harnesses/H0/candidate.json").read_text()) == {}
+
+
+async def test_several_roles_count_as_one_task_set_and_their_reader_cannot_tell_them_apart(
+    ledger: SynLedger, tmp_path: Path
+) -> None:
+    async with place(ledger, tmp_path) as here:
+        arena = StoreArena(here.evaluator, {"evo": here.tree, "disc": here.tree})
+        chosen = [*here.tasks("disc")[:4], *here.tasks("evo")[:4]]
+        found = await arena.means([H0], [here.released], ("evo", "disc"), chosen)
+        assert set(found["H0", RELEASED]) == set(chosen)
+        assert here.lines() == sorted(chosen)
+        with pytest.raises(IntegrityError, match="have different readers"):
+            await here.arena.means([H0], [here.released], ("evo", "disc"), chosen)
+        with pytest.raises(IntegrityError, match="is not of roles evo, disc"):
+            await arena.means([H0], [here.released], ("evo", "disc"), here.tasks("conf1")[:1])
+
+
+async def test_the_first_rollouts_of_a_role_are_those_that_all_of_them_begin_with(
+    ledger: SynLedger, tmp_path: Path
+) -> None:
+    async with place(ledger, tmp_path) as here:
+        runner = here.evaluator._runner
+        many = Evaluator(
+            benchmark=here.benchmark, runner=runner, store=here.store, roles={"evo": 3, "disc": 1}, run_seed=1
+        )
+        some, arena = here.tasks()[:2], StoreArena(many, {})
+        await arena.means([H0], [here.released], "evo", some, 2)
+        first = {used.rollout.digest for used in here.store.used("run-1")}
+        assert {used.rollout.key.index for used in here.store.used("run-1")} == {0, 1}
+        assert len(first) == 4
+        await arena.means([H0], [here.released], "evo", some)
+        every = {used.rollout.digest for used in here.store.used("run-1")}
+        assert len(every) == 6
+        assert first < every
+        await arena.means([H0], [here.released], "evo", some, 9)  # there are no more than were agreed
+        assert here.executed() == 6
+        both = await arena.means([H0], [here.released], ("evo", "disc"), [some[0], here.tasks("disc")[0]], 2)
+        assert all(score in (0, 1) for score in both["H0", RELEASED].values()), "as many of each task: one"

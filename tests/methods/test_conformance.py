@@ -133,6 +133,22 @@ class TestB0Access(TestHarnessCompass):
         return find_method("b0-access")
 
 
+class TestHarnessEvolve(MethodConformance):
+    @pytest.fixture
+    def method(self) -> Method:
+        return find_method("harness-evolve")
+
+    @pytest.fixture
+    def options(self) -> Mapping[str, Json]:
+        return {"epochs": 2, "batches": 2}
+
+    def test_the_run_has_something_of_everything(self, trial: MethodTrial) -> None:
+        done = trial.whole
+        assert {"evo", "disc", "conf1", "conf2", "conf3", "reference"} == {used.rollout.key.role for used in done.used}
+        accepted = {record["selection"]["accepted"] for record in done.evolved.rounds}
+        assert accepted == {True, False}
+
+
 class TestInstalledMethod(MethodConformance):
     """Found through a dist-info folder on the path, as pip would leave it."""
 

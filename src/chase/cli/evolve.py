@@ -75,8 +75,8 @@ def _print_final(final: Mapping[str, Any], initial: str) -> None:
     scores = {row["harness"]: row["released"] for row in final["selection"]["pool"]}
     found = ""
     if scores:  # a method that evaluates nothing has none
-        score, first = scores[final["name"]], next(iter(scores.values()))
-        found = f": {100 * score:.1f} % on evo as released, H_0 {100 * first:.1f} %"
+        score, first, role = scores[final["name"]], next(iter(scores.values())), final["selection"].get("role", "evo")
+        found = f": {100 * score:.1f} % on {role} as released, H_0 {100 * first:.1f} %"
     echo(f"\nH* = {final['name']} [{final['hash'][:12]}]{found}")
     if not final["changes"]:
         return echo("  the initial harness itself")

@@ -18,7 +18,10 @@ from chase.core.events import (
     ChallengeSkipped,
     Confirmed,
     DraftsReceived,
+    EpochSelected,
+    EpochStarted,
     Event,
+    FailuresGrouped,
     FinalSelected,
     PoolEntry,
     Repaired,
@@ -49,6 +52,11 @@ def stage(event: Event) -> str | None:
 @stage.register
 def _(event: RoundStarted) -> str | None:
     return f"round {event.round}"
+
+
+@stage.register
+def _(event: EpochStarted) -> str | None:
+    return f"epoch {event.epoch}"
 
 
 @stage.register
@@ -130,6 +138,26 @@ def _(event: Repaired) -> Iterator[str]:
 @lines.register
 def _(event: FinalSelected) -> Iterator[str]:
     yield "final selection among the rounds' harnesses"
+    yield from _pool(event.pool, event.selected)
+
+
+@lines.register
+def _(event: EpochStarted) -> Iterator[str]:
+    sizes = "/".join(map(str, event.batches))
+    yield f"epoch {event.epoch} of {event.epochs}: from {event.current}, batches of {sizes} tasks"
+
+
+@lines.register
+def _(event: FailuresGrouped) -> Iterator[str]:
+    admitted, alone = event.references["admitted"], event.references["fallback"]
+    yield f"  references: {admitted} of {admitted + alone} verified"
+    found = ", ".join(f"{group['cause']} {group['failures']}" for group in event.groups)
+    yield f"  failures: {found}" if found else f"  no failure on {event.tasks} tasks"
+
+
+@lines.register
+def _(event: EpochSelected) -> Iterator[str]:
+    yield f"selection after epoch {event.epoch}, on held-out tasks"
     yield from _pool(event.pool, event.selected)
 
 

@@ -17,6 +17,9 @@ MOST_OPERATORS = 12
 Agent = Literal["proposer", "challenger"]
 """Whom a method may ask."""
 
+FAILURE_GROUPS = "failure groups"
+"""The brief that holds failed executions of the current harness, grouped by cause."""
+
 CandidateTrack = Literal["structural", "guidance", "integrated"]
 CANDIDATE_TRACKS: tuple[CandidateTrack, ...] = ("structural", "guidance", "integrated")
 """In the order in which ties are decided."""

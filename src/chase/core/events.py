@@ -145,6 +145,41 @@ class Archived(Event):
     what: str
 
 
+# Of an evolution in epochs and batches
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpochStarted(Event):
+    """The training tasks were cut anew."""
+
+    epoch: int
+    epochs: int
+    batches: tuple[int, ...]
+    """Tasks in each."""
+    current: str
+    """The harness that it starts from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailuresGrouped(Event):
+    """The current harness was executed on a batch: reference trajectories and failures, as in the run's record."""
+
+    round: int
+    tasks: int
+    references: Mapping[str, int]
+    """How many tasks have one (`admitted`), and how many are left with their failed trajectory (`fallback`)."""
+    groups: Sequence[Mapping[str, Json]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpochSelected(Event):
+    """What held-out tasks selected from all harnesses that were accepted so far."""
+
+    epoch: int
+    pool: tuple[PoolEntry, ...]
+    selected: str
+
+
 # Of an agent at work
 
 

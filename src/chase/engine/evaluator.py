@@ -90,6 +90,11 @@ class Evaluator:
     def roles(self) -> frozenset[str]:
         return frozenset(self._roles)
 
+    def agreed(self, role: str) -> int:
+        """How many rollouts of each task of a role are made."""
+        self._check(role)
+        return self._roles[role]
+
     def tasks(self, role: str) -> tuple[str, ...]:
         """The opaque ids of a role's tasks."""
         self._check(role)
@@ -101,10 +106,16 @@ class Evaluator:
         return cell
 
     async def evaluate_all(
-        self, pairs: list[tuple[Harness, Transformation[Any]]], role: str, tasks: tuple[str, ...] | None = None
+        self,
+        pairs: list[tuple[Harness, Transformation[Any]]],
+        role: str,
+        tasks: tuple[str, ...] | None = None,
+        rollouts: int | None = None,
     ) -> list[Cell]:
-        """Several harnesses and transformations at once, on all tasks of the role or on some."""
-        found = await self._results(pairs, role, tasks)
+        """Several harnesses and transformations at once, on all tasks of the role or on some; of each task all rollouts
+        that were agreed, or the first so many of them.
+        """
+        found = await self._results(pairs, role, tasks, rollouts)
         return [
             Cell(
                 role=role,
@@ -125,12 +136,16 @@ class Evaluator:
         return found
 
     async def _results(
-        self, pairs: list[tuple[Harness, Transformation[Any]]], role: str, tasks: tuple[str, ...] | None
+        self,
+        pairs: list[tuple[Harness, Transformation[Any]]],
+        role: str,
+        tasks: tuple[str, ...] | None,
+        rollouts: int | None = None,
     ) -> list[dict[str, list[ScoredRollout]]]:
         chosen = self.tasks(role) if tasks is None else tasks
         if strange := set(chosen) - set(self.tasks(role)):
             raise IntegrityError(f"task {min(strange)} is not of role '{role}', which is what is held here.")
-        count = self._roles[role]
+        count = self._roles[role] if rollouts is None else min(rollouts, self._roles[role])
         jobs = [
             Job(
                 benchmark=self._benchmark,

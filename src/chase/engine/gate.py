@@ -77,7 +77,7 @@ class Gate:
     def leave(self, usage: Usage | None) -> None:
         """A rollout has ended; without usage it was not finished."""
         self._running -= 1
-        if usage is not None:
+        if usage is not None and usage.requests:  # what asked no model says nothing of those that do
             self._here.add(usage)
             self._earlier.add(usage)
         self._wake()

@@ -70,8 +70,10 @@ class Processes:
         self._packed: dict[str, bytes | None] = {}
 
     def takes(self, job: Job) -> bool:
-        """Whether the workers have the job's benchmark, and the rest can be sent to them."""
-        same = job.benchmark.content_hash == self._benchmark.content_hash
+        """Whether the workers have the job's benchmark, and the rest can be sent to them. A job that is more than a
+        rollout of a harness (`Job`'s subclasses) is computed here.
+        """
+        same = type(job) is Job and job.benchmark.content_hash == self._benchmark.content_hash
         return same and all(self._bytes(part.hash, part) is not None for part in (job.harness, job.transformation))
 
     async def run(self, jobs: Sequence[Job]) -> list[Made | None]:

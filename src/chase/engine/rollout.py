@@ -54,15 +54,27 @@ class Job:
             benchmark=self.benchmark.content_hash,
             versions=_versions(**self.benchmark.versions),
             task=self.task,
-            role=self.benchmark.role_of(self.task),
+            role=self.role,
             index=self.index,
             run_seed=self.run_seed,
         )
 
     @property
+    def role(self) -> str:
+        """Under which it is kept and paid for."""
+        return self.benchmark.role_of(self.task)
+
+    @property
     def seed(self) -> int:
         """Decided by run, task and index alone: under every variant and harness the same draws are made."""
         return key_bits("rollout", self.run_seed, self.task, self.index) & 0x7FFFFFFF
+
+    async def run(
+        self, model: ChatModel, sandbox: Sandbox, *, deadline: float | None = None, replies: list[Reply] | None = None
+    ) -> Rollout:
+        """The rollout itself, as `run_rollout` makes it."""
+        rollout, _ = await run_rollout(self, model, sandbox, deadline=deadline, replies=replies)
+        return rollout
 
 
 @cache

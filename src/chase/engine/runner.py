@@ -14,7 +14,7 @@ from chase.core.interfaces import Benchmark
 from chase.core.values import Outcome, Rollout, Usage
 from chase.engine.gate import Gate, Room, Typical
 from chase.engine.processes import Processes, Request, chunks
-from chase.engine.rollout import Job, run_rollout
+from chase.engine.rollout import Job
 from chase.engine.sandbox import Sandbox
 from chase.models.chat import ChatModel, Reply
 from chase.models.errors import ModelError
@@ -184,7 +184,7 @@ class Runner:
             deadline = self._model.now() + self._pace.rollout_seconds
             replies: list[Reply] = []
             try:
-                rollout, _ = await run_rollout(job, self._model, self._sandbox, deadline=deadline, replies=replies)
+                rollout = await job.run(self._model, self._sandbox, deadline=deadline, replies=replies)
                 return rollout, paid + replies
             except (asyncio.CancelledError, BudgetExhausted):
                 self._keep_paid(digest, job, paid + replies)
@@ -204,7 +204,7 @@ class Runner:
         """A rollout that is cut is lost; that its requests were paid for is not."""
         if paid:
             with suppress(ChaseError):  # the store may be why everything is being cancelled
-                self._store.record_requests_sync(self._ledger(digest, job.benchmark.role_of(job.task), paid))
+                self._store.record_requests_sync(self._ledger(digest, job.role, paid))
 
     def _ledger(self, digest: str, role: str, replies: Sequence[Paid]) -> list[LedgerRow]:
         """One row for each request."""

@@ -41,6 +41,8 @@ Means = Mapping[tuple[str, str], PerTask]
 """(harness, variant) → each task's mean score."""
 SomeTasks = Collection[str] | None
 """Those of a role's tasks that are meant; None: all of them."""
+Roles = str | tuple[str, ...]
+"""A role, or several whose tasks count as those of one."""
 
 
 class Arena(Protocol):
@@ -52,9 +54,16 @@ class Arena(Protocol):
     """
 
     async def means(
-        self, harnesses: Sequence[Contender], variants: Sequence[Variant], role: str, tasks: SomeTasks = None
+        self,
+        harnesses: Sequence[Contender],
+        variants: Sequence[Variant],
+        role: Roles,
+        tasks: SomeTasks = None,
+        rollouts: int | None = None,
     ) -> Means:
-        """Each harness under each variant on all tasks of a role, or on some of them."""
+        """Each harness under each variant on all tasks of a role, or on some of them; with all rollouts of the role, or
+        the first so many of them at most: the same ones that other methods have there.
+        """
         ...
 
 
@@ -81,14 +90,24 @@ class StoreArena:
         return sorted(task for chosen in self._tasks[role].values() for task in chosen)
 
     async def means(
-        self, harnesses: Sequence[Contender], variants: Sequence[Variant], role: str, tasks: SomeTasks = None
+        self,
+        harnesses: Sequence[Contender],
+        variants: Sequence[Variant],
+        role: Roles,
+        tasks: SomeTasks = None,
+        rollouts: int | None = None,
     ) -> Means:
         pairs = [(harness, variant) for harness in harnesses for variant in variants]
-        cells: list[Cell] = []
-        for held, chosen in self._sets(role, tasks).items():
-            found = await self._evaluator.evaluate_all([(h.harness, v.transformation) for h, v in pairs], held, chosen)
+        roles = (role,) if isinstance(role, str) else role
+        sets, cells = self._sets(roles, tasks), list[Cell]()
+        first = (
+            None if rollouts is None else min([rollouts, *(self._evaluator.agreed(held) for held in self._held(roles))])
+        )
+        for held, chosen in sets.items():
+            asked = [(h.harness, v.transformation) for h, v in pairs]
+            found = await self._evaluator.evaluate_all(asked, held, chosen, first)
             cells = [_joined(*both) for both in zip(cells, found, strict=True)] if cells else found
-        if (tree := self._trees.get(role)) is not None:
+        if (tree := self._tree(roles)) is not None:
             for (harness, variant), cell in zip(pairs, cells, strict=True):
                 new = [task for task in cell.scores if not tree.has_scores(harness.name, variant.name, task)]
                 if variant.told and new:
@@ -98,17 +117,30 @@ class StoreArena:
     def _chosen(self, role: str, size: int | None) -> dict[str, tuple[str, ...]]:
         return pooled({name: self._evaluator.tasks(name) for name in self._pools[role]}, role, size)
 
-    def _sets(self, role: str, tasks: SomeTasks) -> Mapping[str, tuple[str, ...]]:
-        """Task set → those of its tasks that are meant, of the sets that make up a role."""
-        if role not in self._tasks:
-            raise IntegrityError(f"role '{role}' is not held here. Held: {', '.join(sorted(self._tasks))}.")
+    def _tree(self, roles: Sequence[str]) -> HistoryWriter | None:
+        """Whose history tells of roles that are evaluated together: the order of its lines does not tell them apart."""
+        first, *others = [self._trees.get(role) for role in roles]
+        if any(other is not first for other in others):
+            raise IntegrityError(f"roles {', '.join(roles)} have different readers: evaluate them one by one.")
+        return first
+
+    def _held(self, roles: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Task set → its tasks, of the sets that make up roles."""
+        if strange := [role for role in roles if role not in self._tasks]:
+            raise IntegrityError(f"role '{strange[0]}' is not held here. Held: {', '.join(sorted(self._tasks))}.")
+        return {held: tasks for role in roles for held, tasks in self._tasks[role].items()}
+
+    def _sets(self, roles: Sequence[str], tasks: SomeTasks) -> Mapping[str, tuple[str, ...]]:
+        """Task set → those of its tasks that are meant, of the sets that make up roles."""
+        every = self._held(roles)
         if tasks is None:
-            return self._tasks[role]
-        if strange := set(tasks) - set(self.tasks(role)):
-            raise IntegrityError(f"task {min(strange)} is not of role '{role}', which is what was asked for.")
+            return every
+        if strange := set(tasks) - {task for all_ in every.values() for task in all_}:
+            named = f"role '{roles[0]}'" if len(roles) == 1 else f"roles {', '.join(roles)}"
+            raise IntegrityError(f"task {min(strange)} is not of {named}, which is what was asked for.")
         if not tasks:
             raise ValueError("no task was given")
-        meant = {held: tuple(task for task in all_ if task in tasks) for held, all_ in self._tasks[role].items()}
+        meant = {held: tuple(task for task in all_ if task in tasks) for held, all_ in every.items()}
         return {held: chosen for held, chosen in meant.items() if chosen}
 
     def _write(

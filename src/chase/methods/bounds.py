@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic
 
 from chase.core.agents import Agent
@@ -53,10 +53,15 @@ class ForecastRequest(Generic[OptionsT]):
     """Each role that the method holds → the rollouts of one cell: its tasks, as often as each is run."""
     operators: int
     """Most operators in a draft of the run's Challenger."""
+    tasks: Mapping[str, int] = field(default_factory=dict)
+    """Each role that the method holds → its tasks."""
 
-    def cells(self, stage: str, role: str, *, least: int, most: int) -> Rollouts:
-        """So many cells (one harness under one variant) on a role's tasks."""
-        return Rollouts(stage=stage, role=role, count=Between(least=least, most=most) * self.roles[role])
+    def cells(self, stage: str, role: str, *, least: int, most: int, rollouts: int | None = None) -> Rollouts:
+        """So many cells (one harness under one variant) on a role's tasks, with all of its rollouts or the first so
+        many of a task.
+        """
+        each = self.roles[role] if rollouts is None else min(self.roles[role], self.tasks[role] * rollouts)
+        return Rollouts(stage=stage, role=role, count=Between(least=least, most=most) * each)
 
 
 def released_rounds(

@@ -17,6 +17,7 @@ from chase.methods.desks import ChallengerDesk, ProposerDesk
 from chase.methods.evolution import EvolutionOutcome
 from chase.methods.journal import Journal
 from chase.methods.options import OptionsT
+from chase.methods.references import ReferenceDesk
 from chase.protocol.archive import Archive
 from chase.protocol.kit import ProtocolKit
 
@@ -32,6 +33,8 @@ class Desks:
 
     proposer: ProposerDesk | None = None
     challenger: ChallengerDesk | None = None
+    references: ReferenceDesk | None = None
+    """Of a method whose options are `ReferenceOptions`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +72,12 @@ class World(Generic[OptionsT]):
     @property
     def challenger(self) -> ChallengerDesk:
         return _held(self.desks.challenger, "challenger")
+
+    @property
+    def references(self) -> ReferenceDesk:
+        if self.desks.references is None:
+            raise IntegrityError("the method has no reference trajectories made: its options are no ReferenceOptions.")
+        return self.desks.references
 
     @property
     def confirmation_roles(self) -> tuple[str, ...]:

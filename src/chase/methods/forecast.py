@@ -48,6 +48,7 @@ def forecast_evolution(plan: Plan, *, certify: bool = True) -> Forecast:
         options=plan.options,
         roles={role: len(benchmark.tasks(role)) * plan.rollouts[role] for role in plan.roles},
         operators=_operators(plan.challenger),
+        tasks={role: len(benchmark.tasks(role)) for role in plan.roles},
     )
     bounds = plan.method.forecast(request)
     found = list(bounds.rollouts)

@@ -21,17 +21,18 @@ GROUP = "chase.methods"
 BUILT_IN: Mapping[str, str] = {
     "raw-harness": "chase.methods.raw_harness:RawHarness",
     "meta-harness": "chase.methods.meta_harness:MetaHarness",
+    "harness-compass": "chase.methods.harness_compass:HarnessCompass",
+    "harness-evolve": "chase.methods.harness_evolve:HarnessEvolve",
+    "b0-access": "chase.methods.b0_access:B0Access",
     "chase": "chase.methods.chase:Chase",
     "chase-without-challenger": "chase.methods.chase_without_challenger:ChaseWithoutChallenger",
-    "harness-compass": "chase.methods.harness_compass:HarnessCompass",
-    "b0-access": "chase.methods.b0_access:B0Access",
     "best-of-n": "chase.methods.best_of_n:BestOfN",
 }
 """Name → where it is, as entry points are written."""
 DEFAULT_METHOD = "chase"
 SETS: Mapping[str, tuple[str, ...]] = {
     "all": (
-        "raw-harness", "meta-harness", "harness-compass", "b0-access", "chase", "best-of-n",
+        "raw-harness", "meta-harness", "harness-compass", "harness-evolve", "b0-access", "chase", "best-of-n",
     ),
     "ablations": (
         "chase", "chase-without-challenger", "chase:confirm=false", "chase:single_operators=true",

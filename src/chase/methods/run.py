@@ -30,6 +30,8 @@ from chase.methods.contract import Desks, Method, World
 from chase.methods.desks import ChallengerDesk, ProposerDesk
 from chase.methods.evolution import EvolutionOutcome
 from chase.methods.journal import Journal
+from chase.methods.references import REFERENCE, ReferenceDesk, ReferenceOptions
+from chase.methods.references.desk import maker_of
 from chase.methods.registry import plug_in
 from chase.models.chat import ChatModel
 from chase.protocol.archive import Archive
@@ -88,6 +90,11 @@ class Plan(Design):
     def roles(self) -> tuple[str, ...]:
         """The task sets that the method holds."""
         return self.method.roles(tuple(self.benchmark.roles), self.benchmark.sealed)
+
+    @property
+    def rollout_roles(self) -> tuple[str, ...]:
+        """The roles of all rollouts that its evolution can make: the method's, and that of reference trajectories."""
+        return (*self.roles, REFERENCE) if isinstance(self.options, ReferenceOptions) else self.roles
 
     @property
     def agents(self) -> dict[Agent, Proposer | Challenger]:
@@ -165,6 +172,7 @@ class Run:
         hidden = plan.benchmark.private_paths
         attach_agents(plan.agents.values(), store, use, self.journal.path, tell, model.meter, hidden)
         self.tell = tell
+        self._model = model
         self.candidate_names: dict[str, str] = {}
         """Hash → name of every candidate that was evaluated; known when the evolution is over."""
         self._runner = TimedRunner(
@@ -226,7 +234,25 @@ class Run:
             challenger = ChallengerDesk(
                 challenger=plan.challenger, tree=tree, journal=journal, kit=plan.kit, seed=plan.seed
             )
-        return Desks(proposer=proposer, challenger=challenger)
+        return Desks(proposer=proposer, challenger=challenger, references=self._references())
+
+    def _references(self) -> ReferenceDesk | None:
+        """The desk of the maker of reference trajectories, where the method's options ask for one. It serves the tasks
+        that an agent of the method may read of.
+        """
+        plan, options = self.plan, self.plan.options
+        if not isinstance(options, ReferenceOptions):
+            return None
+        training = [role for role in plan.roles if plan.method.reader(role) is not None]
+        return ReferenceDesk(
+            benchmark=plan.benchmark,
+            runner=self._runner,
+            store=self.store,
+            maker=maker_of(options.maker, self._model, plan.benchmark),
+            attempts=options.attempts,
+            tasks=frozenset(task for role in training for task in plan.benchmark.tasks(role)),
+            seed=plan.seed,
+        )
 
     async def certify(self, evolved: EvolutionOutcome, reason: str = "") -> CertificationOutcome:
         """Commit what was found, open the sealed set, and measure what is left of the gain there."""

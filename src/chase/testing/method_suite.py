@@ -112,7 +112,7 @@ class MethodConformance:
 
     def test_it_rolls_out_its_own_roles_alone_and_opens_no_seal(self, trial: MethodTrial) -> None:
         done = trial.whole
-        assert {used.rollout.key.role for used in done.used} <= set(trial.plan().roles)
+        assert {used.rollout.key.role for used in done.used} <= set(trial.plan().rollout_roles)
         assert done.seals == 0
 
     def test_a_history_tree_is_about_the_tasks_of_its_readers_roles(self, trial: MethodTrial) -> None:
@@ -213,7 +213,7 @@ class MethodConformance:
         forecast = forecast_evolution(plan, certify=False)
         bounds = _by_role(forecast)
         used = Counter(rollout.rollout.key.role for rollout in done.used)
-        assert used.keys() <= bounds.keys() <= set(plan.roles)
+        assert used.keys() <= bounds.keys() <= set(plan.rollout_roles)
         for role, count in bounds.items():
             assert count.least <= used[role] <= count.most, role
         asked = Counter(ask.partition(" ")[0] for ask in done.asks)

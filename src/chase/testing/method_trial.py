@@ -266,4 +266,6 @@ async def _reaches(world: World[Any], role: str, tasks: Sequence[str]) -> bool:
             return True
     with suppress(IntegrityError):
         return bool(world.tasks(role))
+    with suppress(IntegrityError):
+        return bool(await world.references.verified(tasks[:1]))
     return False

@@ -5,11 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from chase.agents.reading import Reading, ranks
 from chase.core.interfaces import Observable
 from chase.core.values import Sighting
 from chase.stats.estimates import z_score
+
+ANSWERED_AS: Mapping[str, str | None] = {
+    "hook failure": None,
+    "limit reached": "no answer",
+    "wrong query": "nothing matched",
+    "not opened": "not found",
+    "not read on": "left unread",
+    "nothing matched": "nothing matched",
+    "left unread": "left unread",
+    "malformed answer": "no answer",
+    "no answer": "no answer",
+    "wrong answer": "wrong",
+}
+"""Cause of a failure group → the kind of failure that edits answer; None: no edit does."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +49,17 @@ def diagnose(readings: Sequence[Reading], observables: Mapping[str, Observable])
         leads={name: _lead(observable, readings) for name, observable in observables.items()},
         bounds=quartiles([shown for reading in readings for shown in reading.seen.values()], observables),
     )
+
+
+def told_failures(told: Mapping[str, Any]) -> dict[str, float]:
+    """Kind of failure → its share among executions, as a method's failure groups say. They know more than a trace:
+    what a reference did that the execution did not.
+    """
+    found: Counter[str] = Counter()
+    for group in told["groups"]:
+        if kind := ANSWERED_AS.get(group["cause"]):
+            found[kind] += group["failures"]
+    return {kind: count / told["executions"] for kind, count in found.items()}
 
 
 def failure_kinds(reading: Reading) -> Iterable[str]:

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 
 from chase.agents.history import RELEASED, History
 from chase.agents.reading import read_trace
-from chase.core.agents import Candidate, CandidateTrack, EpisodeBounds, ProposerContext, Refusal
+from chase.core.agents import FAILURE_GROUPS, Candidate, CandidateTrack, EpisodeBounds, ProposerContext, Refusal
 from chase.core.errors import choose
 from chase.core.keyed import uniform
 from chase.core.values import Json
 from chase.harness.folder import GUIDANCE, render_files
-from chase.proposers.mining.diagnosis import Diagnosis, diagnose
+from chase.proposers.mining.diagnosis import Diagnosis, diagnose, told_failures
 from chase.proposers.mining.edits import Edit, combine, every_edit, from_json, vocabulary
 from chase.proposers.mining.hindsight import Hindsight, edits_of, look_back
 from chase.proposers.mining.plans import TRACKS, Plan, Planner
@@ -51,6 +51,8 @@ class MiningProposer:
         form = context.answer_form.pattern
         readings = [read_trace(trace, form) for _, trace in history.traces(context.current, RELEASED)]
         diagnosis = diagnose(readings, context.observables)
+        if told := context.briefs.get(FAILURE_GROUPS):
+            diagnosis = replace(diagnosis, failures=told_failures(told))
         hindsight = look_back(history, context)
         placeholders = list(context.placeholders)
         space = every_edit(_shuffled(context), diagnosis.bounds, placeholders, space=context.edit_space.name)

@@ -192,7 +192,8 @@ def test_disc_selects_after_each_epoch_and_the_earlier_of_equals(done: Done) -> 
 def test_the_proposer_gets_groups_with_examples_and_writes_one_free_edit(done: Done) -> None:
     for context in done.contexts:
         assert (context.tracks, context.candidates) == ((), 1)
-        assert context.briefs.keys() == {FAILURE_GROUPS, "quality gate"}
+        assert context.briefs.keys() == {FAILURE_GROUPS}
+        assert context.contracts.keys() == {"quality-gate"}
         told = context.briefs[FAILURE_GROUPS]
         assert told["executions"] == 20
         assert all(group["examples"] for group in told["groups"])

@@ -23,7 +23,7 @@ class QualityGate:
     initial: Harness
     secrets: Sequence[TaskSecrets]
     """Of the tasks in the batches."""
-    name = "quality gate"
+    name = "quality-gate"
     contract = (
         "Before it is evaluated, an edit is scanned. It is sent back where it holds a task's id, a task's answer, "
         f"{SPAN} words in a row of a task's question, or the name of a document that holds an answer; where it adds "
@@ -34,7 +34,7 @@ class QualityGate:
     def admit(self, submitted: Submitted) -> None:
         found = [*leaks(submitted.harness, self.initial, self.secrets), *self._bloat(submitted)]
         if found:
-            raise UserError(f"{self.name}: {'; '.join(found)}")
+            raise UserError(f"quality gate: {'; '.join(found)}")
 
     def violations(self, standing: Standing) -> tuple[Violation, ...]:
         """Nothing that an evaluation could show."""

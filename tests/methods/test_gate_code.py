@@ -88,7 +88,7 @@ def test_honest_guidance_passes(text: str, ledger: SynLedger) -> None:
 
 def findings(ledger: SynLedger, made: Harness) -> list[str]:
     gate = GeneralizationGate(ledger.gate, initial=H0, observed=("evo",))
-    return [f"{finding.check}: {finding.what}" for finding in gate.findings(made)]
+    return [f"{finding.check}: {finding.spot.what}" for finding in gate.findings(made)]
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from chase.core.gate_facts import Feature
 from chase.methods.gate.code import Code
+from chase.methods.gate.finding import ContentCheck, Found, Spot
 from chase.methods.gate.holding import holders, inside, under
 from chase.methods.gate.known import Known
-from chase.methods.gate.leaks import ContentCheck, Found
 from chase.methods.gate.scan import CONTROL, Scan
 from chase.methods.gate.tables import lookup_tables
 from chase.methods.gate.words import Phrases, beside, words
@@ -28,22 +28,23 @@ def feature_rules(scan: Scan, known: Known) -> Found:
     for feature in known.facts.features:
         named = Phrases([*feature.observables, *feature.words])
         for passage in scan.passages:
-            if any(named.among(passage.words)) or any(
-                beside(words(s), feature.subjects, feature.qualities) for s in passage.sentences
-            ):
-                yield passage.place, feature.name
-        if scan.code is not None and any(_computed(scan.code, feature)):
-            yield CONTROL, feature.name
+            for sentence in passage.sentences:
+                said = words(sentence)
+                if any(named.among(said)) or beside(said, feature.subjects, feature.qualities):
+                    yield Spot(passage.place, f"{feature.name}: {sentence}", feature.name)
+        if scan.code is not None:
+            for node in _computing(scan.code, feature):
+                yield Spot(CONTROL, f"{feature.name}: {ast.dump(node)}", feature.name)
 
 
-def _computed(code: Code, feature: Feature) -> Iterator[bool]:
-    """Whether code works a feature out of a path, or of a hit's place in a result."""
+def _computing(code: Code, feature: Feature) -> Iterator[ast.AST]:
+    """Where code works a feature out of a path, or of a hit's place in a result."""
     if feature.in_path:
         names = holders(code, _PATH)
-        yield any(_measures_path(node, code, names) for node in code.walk())
+        yield from (node for node in code.walk() if _measures_path(node, code, names))
     if feature.in_order:
         places = _places(code)
-        yield any(_weighs_place(node, places) for node in code.walk())
+        yield from (node for node in code.walk() if _weighs_place(node, places))
 
 
 def _measures_path(node: ast.AST, code: Code, names: frozenset[str]) -> bool:
@@ -108,10 +109,11 @@ _NUMBERED = re.compile(r"\b(?:task|question|item|case|example|instance) (?:id |n
 def task_membership(scan: Scan, known: Known) -> Found:
     """Branches on which task it is: by number, by its whole text, by a value of its own, by a hash of it."""
     for passage in scan.prose:
-        yield from ((passage.place, found) for found in _NUMBERED.findall(" ".join(passage.words)))
+        yield from (Spot(passage.place, found) for found in _NUMBERED.findall(" ".join(passage.words)))
     if scan.code is not None:
         own = _Own(scan.code)
-        yield from ((CONTROL, found) for node in scan.code.walk() if (found := _branch(node, scan.code, own)))
+        branches = ((node, kind) for node in scan.code.walk() if (kind := _branch(node, scan.code, own)))
+        yield from (Spot(CONTROL, ast.dump(node), kind) for node, kind in branches)
 
 
 class _Own:
@@ -189,7 +191,6 @@ RULES: tuple[ContentCheck, ...] = (
         find=feature_rules,
         means="has a rule on an observable feature of documents",
         mend="Base the rule on what the question asks and what the documents say.",
-        public=True,
         only="feature-rules",
     ),
     ContentCheck(
@@ -197,6 +198,5 @@ RULES: tuple[ContentCheck, ...] = (
         find=task_membership,
         means="branches on which task it is",
         mend="Branch on what kind of question it is, by words that many questions share.",
-        public=True,
     ),
 )

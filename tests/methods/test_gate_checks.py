@@ -67,6 +67,7 @@ LEDGER = GateFacts(
     features=FORBIDDEN,
 )
 RECORD = {"activation": "always"}
+AFTER = "after_tool(tool, result, state)"
 TOLD_AS = {check.name: check.told_as or check.name for check in CONTENT}
 
 
@@ -230,6 +231,15 @@ PLANTED: list[tuple[str, GateFacts, Harness, Harness]] = [
     ),
     ("feature-rules", LEDGER, code("return hits[0]['observables']['name' + '-length']"), code("return hits[0]['id']")),
     ("feature-rules", LEDGER, code("return [i for i, h in enumerate(hits) if i < 2]"), code("return list(range(3))")),
+    (
+        "feature-rules",
+        LEDGER,
+        code("found = state['items']\nfor i in range(len(found)):\n    if i > 1:\n        return 'Skip it.'", AFTER),
+        code(
+            "found = state['items']\nfor i in range(len(found)):\n    if found[i]['text']:\n        return 'See.'",
+            AFTER,
+        ),
+    ),
     (
         "feature-rules",
         LEDGER,

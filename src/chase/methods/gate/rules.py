@@ -20,7 +20,7 @@ from chase.methods.gate.words import Phrases, beside, words
 LONG_QUOTE = 4
 """Words of a constant from which on comparing a question with it is comparing it with one question."""
 _PATH_METHODS = frozenset({"count", "split", "rsplit", "partition", "rpartition", "endswith"})
-_PATH, _QUESTION, _ID = under("path"), under("question"), under("id")
+_PATH, _QUESTION, _ID, _ITEMS = under("path"), under("question"), under("id"), under("items")
 
 
 def feature_rules(scan: Scan, known: Known) -> Found:
@@ -68,23 +68,35 @@ def _marks(value: object) -> bool:
 
 def _places(code: Code) -> frozenset[str]:
     """Variables that count hits: of `enumerate(hits)` and `range(len(hits))`, and of lambdas that sort such a range."""
+    hits = _hits(code)
     found: set[str] = set()
     for node in code.walk():
         match node:
-            case (
-                ast.For(target=ast.Tuple(elts=[ast.Name(id=name), *_]), iter=ast.Call(func=ast.Name(id="enumerate")))
-                | ast.comprehension(
-                    target=ast.Tuple(elts=[ast.Name(id=name), *_]), iter=ast.Call(func=ast.Name(id="enumerate"))
-                )
-                | ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range")))
-                | ast.comprehension(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range")))
-            ):
-                found.add(name)
-            case ast.Call(func=ast.Name(id="sorted") | ast.Attribute(attr="sort"), args=args, keywords=keywords):
-                over_range = any(isinstance(n, ast.Name) and n.id == "range" for a in args for n in ast.walk(a))
+            case ast.For(target=target, iter=over) | ast.comprehension(target=target, iter=over):
+                counted = _counted(over, hits)
+                first = target.elts[0] if isinstance(target, ast.Tuple) and counted == "enumerate" else target
+                found |= {first.id} if counted and isinstance(first, ast.Name) else set()
+            case ast.Call(func=ast.Name(id="sorted"), args=[over, *_], keywords=keywords) if _counted(over, hits):
                 keys = [k.value for k in keywords if isinstance(k.value, ast.Lambda)]
-                found |= {arg.arg for key in keys if over_range for arg in key.args.args}
+                found |= {arg.arg for key in keys for arg in key.args.args}
     return frozenset(found)
+
+
+def _hits(code: Code) -> frozenset[str]:
+    """Variables that hold the hits of a result: what `rerank` is given, and `state["items"]`."""
+    hooks = [n for n in code.walk() if isinstance(n, ast.FunctionDef) and n.name == "rerank" and n.args.args]
+    given = frozenset(hook.args.args[0].arg for hook in hooks)
+    return given | holders(code, lambda node, names: _ITEMS(node, names | given))
+
+
+def _counted(over: ast.expr, hits: frozenset[str]) -> str:
+    """How hits are counted: by `enumerate` or `range`; nothing where they are not."""
+    match over:
+        case ast.Call(func=ast.Name(id="enumerate"), args=[value, *_]) if _ITEMS(value, hits):
+            return "enumerate"
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Call(func=ast.Name(id="len"), args=[value])]):
+            return "range" if _ITEMS(value, hits) else ""
+    return ""
 
 
 def _weighs_place(node: ast.AST, places: frozenset[str]) -> bool:

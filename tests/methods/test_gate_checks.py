@@ -67,6 +67,8 @@ LEDGER = GateFacts(
     features=FORBIDDEN,
 )
 RECORD = {"activation": "always"}
+AFTER = "after_tool(tool, result, state)"
+TOLD_AS = {check.name: check.told_as or check.name for check in CONTENT}
 
 
 def harness(**changes: Any) -> Harness:
@@ -232,6 +234,15 @@ PLANTED: list[tuple[str, GateFacts, Harness, Harness]] = [
     (
         "feature-rules",
         LEDGER,
+        code("found = state['items']\nfor i in range(len(found)):\n    if i > 1:\n        return 'Skip it.'", AFTER),
+        code(
+            "found = state['items']\nfor i in range(len(found)):\n    if found[i]['text']:\n        return 'See.'",
+            AFTER,
+        ),
+    ),
+    (
+        "feature-rules",
+        LEDGER,
         code("return sorted(range(len(hits)), key=lambda i: -i)"),
         code("return sorted(range(len(hits)), key=lambda i: (hits[i]['text'], i))"),
     ),
@@ -243,7 +254,7 @@ def test_a_planted_violation_is_caught_and_its_legal_twin_passes_everything(
     check: str, facts: GateFacts, planted: Harness, legal: Harness
 ) -> None:
     assert check in caught(facts, planted)
-    assert f"{check}: " in refusal(facts, planted)
+    assert f"{TOLD_AS[check]}: " in refusal(facts, planted)
     assert caught(facts, legal) == set()
     assert refusal(facts, legal) == ""
 
@@ -282,6 +293,11 @@ def test_a_name_is_refused_in_the_same_words_whether_it_is_gold_or_not() -> None
     assert gold == other != ""
 
 
+def test_a_string_is_refused_in_the_same_words_whether_its_task_is_withheld_or_not() -> None:
+    observed, withheld = (refusal(LEDGER, memory(f"As for {task.identity[0]}.")) for task in LEDGER.tasks)
+    assert observed == withheld != ""
+
+
 def test_which_checks_apply_is_the_benchmarks_to_say() -> None:
     spans = memory("Find the gross public debt of the United States at once.")
     features = memory("Prefer short file names.")
@@ -293,9 +309,10 @@ def test_which_checks_apply_is_the_benchmarks_to_say() -> None:
 def test_what_the_initial_harness_says_is_not_held_against_a_candidate() -> None:
     initial = memory("Skip UID0007. Prefer short file names.")
     more = replace(initial, memory=f"{initial.memory} Read every record.")
-    worse = replace(initial, memory=f"{initial.memory} Skip UID0042.")
-    assert gate(OFFICE, initial).findings(more) == []
+    assert gate(OFFICE, initial).findings(more) == gate(LEDGER, initial).findings(more) == []
+    worse = replace(initial, memory=f"{initial.memory} Skip UID0042. Leave longer names for later.")
     assert [finding.check for finding in gate(OFFICE, initial).findings(worse)] == ["identifiers"]
+    assert [finding.check for finding in gate(LEDGER, initial).findings(worse)] == ["feature-rules"]
 
 
 def test_the_thresholds_are_on_record() -> None:

@@ -58,6 +58,7 @@ HONEST_CODE = [
     "names = [h['path'].replace('-', ' ').split() for h in hits]\nreturn [len(n) for n in names]",
     "if 'percentage' in state['question'] or 'share' in state['question']:\n    return []",
     "return {'queries': [state['question']], 'note': 'Check status, version and basis of every record.'}",
+    "return [n for n, word in enumerate(state['question'].split()) if n > 3] + [k for k in range(3) if k == 1]",
     "if state['calls_left']['total'] < 3:\n    return 'Answer now.'",
     "weights = {'capital-words': 1.0, 'title-length': 0.5}\nreturn weights",
 ]
@@ -88,7 +89,7 @@ def test_honest_guidance_passes(text: str, ledger: SynLedger) -> None:
 
 def findings(ledger: SynLedger, made: Harness) -> list[str]:
     gate = GeneralizationGate(ledger.gate, initial=H0, observed=("evo",))
-    return [f"{finding.check}: {finding.what}" for finding in gate.findings(made)]
+    return [f"{finding.check}: {finding.spot.what}" for finding in gate.findings(made)]
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ from chase.core.values import Json
 from chase.harness.spec import Harness
 from chase.methods.gate.changes import CHANGES
 from chase.methods.gate.contract import contract_text
+from chase.methods.gate.finding import Finding, examine
 from chase.methods.gate.known import Known
-from chase.methods.gate.leaks import LEAKS, Finding, examine
+from chase.methods.gate.leaks import LEAKS
 from chase.methods.gate.rules import RULES
 from chase.methods.gate.scan import Scan
 from chase.methods.selection import Standing, Submitted, Violation
@@ -59,9 +60,9 @@ class GeneralizationGate:
     def findings(self, harness: Harness) -> list[Finding]:
         """What the content checks find in a harness and not in the initial one."""
         found = examine(Scan(harness), self._known, CONTENT)
-        return [finding for finding in found if (finding.check, finding.what) not in self._of_initial]
+        return [finding for finding in found if (finding.check, finding.spot.what) not in self._of_initial]
 
     @cached_property
     def _of_initial(self) -> frozenset[tuple[str, str]]:
         found = examine(Scan(self._initial), self._known, CONTENT)
-        return frozenset((finding.check, finding.what) for finding in found)
+        return frozenset((finding.check, finding.spot.what) for finding in found)

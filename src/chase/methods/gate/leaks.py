@@ -1,63 +1,14 @@
-"""Checks on what a harness gives away: task data, labels, hidden names. Each is a pure function of a scan and of what
-is known, and yields (place, what was found there).
-
-What they find may be hidden from the Proposer: it stays with the host. A refusal names the check and the place.
-"""
+"""Checks on what a harness gives away: task data, labels, hidden names."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
-from chase.core.gate_facts import BenchmarkCheck
+from chase.methods.gate.finding import ContentCheck, Finding, Found, Spot, examine
 from chase.methods.gate.known import SPAN, Known
 from chase.methods.gate.scan import CONTROL, Scan
 from chase.methods.gate.words import Phrases, numbers, spans, words, years
-
-Found = Iterator[tuple[str, str]]
-"""(place in the harness, what was found)."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ContentCheck:
-    """A named check on what stands in a harness."""
-
-    name: str
-    find: Callable[[Scan, Known], Found]
-    means: str
-    """What was found, in words that give nothing away."""
-    mend: str
-    public: bool = False
-    """Whether the refusal may quote what was found: nothing of it is hidden."""
-    only: BenchmarkCheck | None = None
-    """Of the checks that only some benchmarks have: which one it is."""
-
-    def applies(self, known: Known) -> bool:
-        return self.only is None or self.only in known.facts.checks
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
-    """Something that a check objects to."""
-
-    check: str
-    place: str
-    said: str
-    """The refusal's words, hidden strings left out."""
-    what: str
-    """What was found. The host's alone."""
-
-
-def examine(scan: Scan, known: Known, checks: tuple[ContentCheck, ...]) -> list[Finding]:
-    """What the checks that apply find in a harness."""
-    return [
-        Finding(check=check.name, place=place, said=_said(check, place, what), what=what)
-        for check in checks
-        if check.applies(known)
-        for place, what in dict.fromkeys(check.find(scan, known))
-    ]
 
 
 def leaks(scan: Scan, known: Known) -> list[Finding]:
@@ -65,14 +16,10 @@ def leaks(scan: Scan, known: Known) -> list[Finding]:
     return examine(scan, known, LEAKS)
 
 
-def _said(check: ContentCheck, place: str, what: str) -> str:
-    quoted = f" ('{what}')" if check.public else ""
-    return f"{check.name}: {place} {check.means}{quoted}. {check.mend}"
-
-
-def _phrases(scan: Scan, phrases: Phrases) -> Found:
+def _phrases(scan: Scan, phrases: Phrases, *, show: bool = False) -> Found:
     for passage in scan.passages:
-        yield from ((passage.place, found) for found in phrases.among(passage.words))
+        for found in phrases.among(passage.words):
+            yield Spot(passage.place, found, found if show else "")
 
 
 def identifiers(scan: Scan, known: Known) -> Found:
@@ -80,7 +27,7 @@ def identifiers(scan: Scan, known: Known) -> Found:
 
 
 def labels(scan: Scan, known: Known) -> Found:
-    yield from _phrases(scan, known.labels)
+    yield from _phrases(scan, known.labels, show=True)
 
 
 def identities(scan: Scan, known: Known) -> Found:
@@ -97,7 +44,7 @@ def withheld_strings(scan: Scan, known: Known) -> Found:
 
 def eight_token_spans(scan: Scan, known: Known) -> Found:
     for place, text in scan.by_place.items():
-        yield from ((place, " ".join(span)) for span in spans(words(text), SPAN) if span in known.spans)
+        yield from (Spot(place, " ".join(span)) for span in spans(words(text), SPAN) if span in known.spans)
 
 
 def gold_sources(scan: Scan, known: Known) -> Found:
@@ -108,7 +55,8 @@ def year_number_pairs(scan: Scan, known: Known) -> Found:
     """Anywhere in the same file or field: a pair need not stand in one sentence."""
     for place, text in scan.by_place.items():
         there, said = numbers(text), years(text)
-        yield from ((place, f"{year} {number}") for year, number in known.pairs if year in said and number in there)
+        pairs = [(year, number) for year, number in known.pairs if year in said and number in there]
+        yield from (Spot(place, f"{year} {number}") for year, number in sorted(pairs))
 
 
 _PATH = re.compile(r"(?:(?<![\w.{}/<])/(?:[\w.-]+/)+[\w.-]*|~/[\w./-]+|\b[A-Za-z]:\\[\w\\.-]+|\bfile://\S+)")
@@ -119,12 +67,12 @@ _DUNDER = re.compile(r"__[A-Za-z]\w*__")
 
 
 def private_names(scan: Scan, known: Known) -> Found:
-    yield from _phrases(scan, known.private)
+    yield from _phrases(scan, known.private, show=True)
     for passage in scan.passages:
-        yield from ((passage.place, found) for found in _PATH.findall(passage.text))
+        yield from (Spot(passage.place, found) for found in _PATH.findall(passage.text))
     if scan.code is not None:
-        yield from ((CONTROL, name) for name in scan.code.names if _DUNDER.fullmatch(name))
-        yield from ((CONTROL, name) for node in scan.code.walk() if (name := _imported(node)) == _OWN)
+        yield from (Spot(CONTROL, name, name) for name in sorted(scan.code.names) if _DUNDER.fullmatch(name))
+        yield from (Spot(CONTROL, name, name) for node in scan.code.walk() if (name := _imported(node)) == _OWN)
 
 
 def _imported(node: ast.AST) -> str:
@@ -140,12 +88,12 @@ def generator_terms(scan: Scan, known: Known) -> Found:
 
 
 def favorable_levels(scan: Scan, known: Known) -> Found:
-    yield from _phrases(scan, known.favorable)
+    yield from _phrases(scan, known.favorable, show=True)
 
 
 _IS = "(?:is|was|are|be|equals|as|with|of|the|always|usually|often|likely|probably|will|s)"
 _SAID_ANSWER = re.compile(
-    rf"\b(?:answers?|reply|replies|respond|results?)(?: {_IS})* (\d+)\b|\b(\d+) (?:is|was) the answer\b"
+    rf"\b(?:answers?|reply|replies|respond|results?)(?: {_IS})* \d+\b|\b\d+ (?:is|was) the answer\b"
 )
 
 
@@ -154,15 +102,16 @@ def answers(scan: Scan, known: Known) -> Found:
     text of their own.
     """
     for passage in scan.passages:
-        yield from ((passage.place, number) for number in numbers(passage.text) & known.long_numbers)
-        yield from ((passage.place, name) for name in known.long_names.among(passage.words))
-        for found in _SAID_ANSWER.finditer(" ".join(passage.words)):
-            yield passage.place, found[1] or found[2]
+        yield from (Spot(passage.place, number) for number in sorted(numbers(passage.text) & known.long_numbers))
+        yield from (Spot(passage.place, name) for name in known.long_names.among(passage.words))
+        yield from (Spot(passage.place, found[0]) for found in _SAID_ANSWER.finditer(" ".join(passage.words)))
     if scan.code is not None:
-        yield from ((CONTROL, text) for text in scan.code.strings if text.strip() in known.answer_numbers)
+        yield from (Spot(CONTROL, text) for text in scan.code.strings if text.strip() in known.answer_numbers)
 
 
 _GENERAL = "Write how to recognise what is looked for from what a task shows, so that the rule holds in unseen tasks."
+_STRINGS, _ONE = "task-strings", "has a string that names an experiment or one task"
+"""The same words for observed and withheld tasks."""
 LEAKS: tuple[ContentCheck, ...] = (
     ContentCheck(name="identifiers", find=identifiers, means="names a task by its id", mend=_GENERAL),
     ContentCheck(
@@ -170,17 +119,15 @@ LEAKS: tuple[ContentCheck, ...] = (
         find=labels,
         means="names a split role, a gold label or a variant",
         mend="No task shows its role, its gold sources or its variant: leave the label out.",
-        public=True,
     ),
-    ContentCheck(
-        name="identities", find=identities, means="has a string that names an experiment or one task", mend=_GENERAL
-    ),
-    ContentCheck(name="observed-questions", find=questions, means="repeats an observed question", mend=_GENERAL),
+    ContentCheck(name="identities", find=identities, means=_ONE, mend=_GENERAL, told_as=_STRINGS),
+    ContentCheck(name="observed-questions", find=questions, means=_ONE, mend=_GENERAL, told_as=_STRINGS),
     ContentCheck(
         name="withheld-strings",
         find=withheld_strings,
-        means="has an exact string of a task",
+        means=_ONE,
         mend=_GENERAL,
+        told_as=_STRINGS,
         only="withheld-strings",
     ),
     ContentCheck(
@@ -208,7 +155,6 @@ LEAKS: tuple[ContentCheck, ...] = (
         find=private_names,
         means="names a private symbol or path",
         mend="Use what the hooks are given and the tools show, and nothing else.",
-        public=True,
     ),
     ContentCheck(
         name="generator-terms",
@@ -222,7 +168,6 @@ LEAKS: tuple[ContentCheck, ...] = (
         find=favorable_levels,
         means="says which level of an observable feature is favorable",
         mend="Base the rule on what the question asks and what the documents say.",
-        public=True,
         only="favorable-levels",
     ),
     ContentCheck(name="answers", find=answers, means="has an answer in it", mend=_GENERAL),

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from chase.core.gate_facts import Feature
 from chase.methods.gate.code import Code
+from chase.methods.gate.finding import ContentCheck, Found, Spot
 from chase.methods.gate.holding import holders, inside, under
 from chase.methods.gate.known import Known
-from chase.methods.gate.leaks import ContentCheck, Found
 from chase.methods.gate.scan import CONTROL, Scan
 from chase.methods.gate.tables import lookup_tables
 from chase.methods.gate.words import Phrases, beside, words
@@ -20,7 +20,7 @@ from chase.methods.gate.words import Phrases, beside, words
 LONG_QUOTE = 4
 """Words of a constant from which on comparing a question with it is comparing it with one question."""
 _PATH_METHODS = frozenset({"count", "split", "rsplit", "partition", "rpartition", "endswith"})
-_PATH, _QUESTION, _ID = under("path"), under("question"), under("id")
+_PATH, _QUESTION, _ID, _ITEMS = under("path"), under("question"), under("id"), under("items")
 
 
 def feature_rules(scan: Scan, known: Known) -> Found:
@@ -28,22 +28,23 @@ def feature_rules(scan: Scan, known: Known) -> Found:
     for feature in known.facts.features:
         named = Phrases([*feature.observables, *feature.words])
         for passage in scan.passages:
-            if any(named.among(passage.words)) or any(
-                beside(words(s), feature.subjects, feature.qualities) for s in passage.sentences
-            ):
-                yield passage.place, feature.name
-        if scan.code is not None and any(_computed(scan.code, feature)):
-            yield CONTROL, feature.name
+            for sentence in passage.sentences:
+                said = words(sentence)
+                if any(named.among(said)) or beside(said, feature.subjects, feature.qualities):
+                    yield Spot(passage.place, f"{feature.name}: {sentence}", feature.name)
+        if scan.code is not None:
+            for node in _computing(scan.code, feature):
+                yield Spot(CONTROL, f"{feature.name}: {ast.dump(node)}", feature.name)
 
 
-def _computed(code: Code, feature: Feature) -> Iterator[bool]:
-    """Whether code works a feature out of a path, or of a hit's place in a result."""
+def _computing(code: Code, feature: Feature) -> Iterator[ast.AST]:
+    """Where code works a feature out of a path, or of a hit's place in a result."""
     if feature.in_path:
         names = holders(code, _PATH)
-        yield any(_measures_path(node, code, names) for node in code.walk())
+        yield from (node for node in code.walk() if _measures_path(node, code, names))
     if feature.in_order:
         places = _places(code)
-        yield any(_weighs_place(node, places) for node in code.walk())
+        yield from (node for node in code.walk() if _weighs_place(node, places))
 
 
 def _measures_path(node: ast.AST, code: Code, names: frozenset[str]) -> bool:
@@ -67,23 +68,35 @@ def _marks(value: object) -> bool:
 
 def _places(code: Code) -> frozenset[str]:
     """Variables that count hits: of `enumerate(hits)` and `range(len(hits))`, and of lambdas that sort such a range."""
+    hits = _hits(code)
     found: set[str] = set()
     for node in code.walk():
         match node:
-            case (
-                ast.For(target=ast.Tuple(elts=[ast.Name(id=name), *_]), iter=ast.Call(func=ast.Name(id="enumerate")))
-                | ast.comprehension(
-                    target=ast.Tuple(elts=[ast.Name(id=name), *_]), iter=ast.Call(func=ast.Name(id="enumerate"))
-                )
-                | ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range")))
-                | ast.comprehension(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range")))
-            ):
-                found.add(name)
-            case ast.Call(func=ast.Name(id="sorted") | ast.Attribute(attr="sort"), args=args, keywords=keywords):
-                over_range = any(isinstance(n, ast.Name) and n.id == "range" for a in args for n in ast.walk(a))
+            case ast.For(target=target, iter=over) | ast.comprehension(target=target, iter=over):
+                counted = _counted(over, hits)
+                first = target.elts[0] if isinstance(target, ast.Tuple) and counted == "enumerate" else target
+                found |= {first.id} if counted and isinstance(first, ast.Name) else set()
+            case ast.Call(func=ast.Name(id="sorted"), args=[over, *_], keywords=keywords) if _counted(over, hits):
                 keys = [k.value for k in keywords if isinstance(k.value, ast.Lambda)]
-                found |= {arg.arg for key in keys if over_range for arg in key.args.args}
+                found |= {arg.arg for key in keys for arg in key.args.args}
     return frozenset(found)
+
+
+def _hits(code: Code) -> frozenset[str]:
+    """Variables that hold the hits of a result: what `rerank` is given, and `state["items"]`."""
+    hooks = [n for n in code.walk() if isinstance(n, ast.FunctionDef) and n.name == "rerank" and n.args.args]
+    given = frozenset(hook.args.args[0].arg for hook in hooks)
+    return given | holders(code, lambda node, names: _ITEMS(node, names | given))
+
+
+def _counted(over: ast.expr, hits: frozenset[str]) -> str:
+    """How hits are counted: by `enumerate` or `range`; nothing where they are not."""
+    match over:
+        case ast.Call(func=ast.Name(id="enumerate"), args=[value, *_]) if _ITEMS(value, hits):
+            return "enumerate"
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Call(func=ast.Name(id="len"), args=[value])]):
+            return "range" if _ITEMS(value, hits) else ""
+    return ""
 
 
 def _weighs_place(node: ast.AST, places: frozenset[str]) -> bool:
@@ -108,10 +121,11 @@ _NUMBERED = re.compile(r"\b(?:task|question|item|case|example|instance) (?:id |n
 def task_membership(scan: Scan, known: Known) -> Found:
     """Branches on which task it is: by number, by its whole text, by a value of its own, by a hash of it."""
     for passage in scan.prose:
-        yield from ((passage.place, found) for found in _NUMBERED.findall(" ".join(passage.words)))
+        yield from (Spot(passage.place, found) for found in _NUMBERED.findall(" ".join(passage.words)))
     if scan.code is not None:
         own = _Own(scan.code)
-        yield from ((CONTROL, found) for node in scan.code.walk() if (found := _branch(node, scan.code, own)))
+        branches = ((node, kind) for node in scan.code.walk() if (kind := _branch(node, scan.code, own)))
+        yield from (Spot(CONTROL, ast.dump(node), kind) for node, kind in branches)
 
 
 class _Own:
@@ -189,7 +203,6 @@ RULES: tuple[ContentCheck, ...] = (
         find=feature_rules,
         means="has a rule on an observable feature of documents",
         mend="Base the rule on what the question asks and what the documents say.",
-        public=True,
         only="feature-rules",
     ),
     ContentCheck(
@@ -197,6 +210,5 @@ RULES: tuple[ContentCheck, ...] = (
         find=task_membership,
         means="branches on which task it is",
         mend="Branch on what kind of question it is, by words that many questions share.",
-        public=True,
     ),
 )

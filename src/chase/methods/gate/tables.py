@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
+from chase.harness.parts import INSTRUCTIONS
 from chase.methods.gate.code import Code
+from chase.methods.gate.finding import Found, Spot
 from chase.methods.gate.known import Known
-from chase.methods.gate.scan import CONTROL, Passage, Scan
+from chase.methods.gate.scan import CONTROL, Scan
 
 MOST_ENTRIES = 6
 """Entries of a mapping of constants, values that a chain of comparisons tells apart, and codes in a list that need no
@@ -20,20 +21,15 @@ _CODE = re.compile(r"[^\W\d_]*\d|[A-Z]")
 """Something that is no plain word: with a digit, or capitals."""
 
 
-def lookup_tables(scan: Scan, known: Known) -> Iterator[tuple[str, str]]:
+def lookup_tables(scan: Scan, known: Known) -> Found:
     """Collections with data of tasks in them, and collections that are long for anything else."""
     if scan.code is not None:
-        yield from ((CONTROL, found) for node in scan.code.walk() if (found := _table(node, scan.code, known)))
-    for passage in scan.prose:
-        yield from ((passage.place, found) for found in _rows(passage))
-    for passage in scan.passages:
-        if passage.component == "tool policy" and passage.place.endswith("instructions"):
-            yield from ((passage.place, found) for found in _rows(passage))
-
-
-def _rows(passage: Passage) -> list[str]:
-    rows = _ROW.findall(passage.text)
-    return ["rows of numbers"] if len(set(rows)) > MOST_ROWS else []
+        tables = ((node, kind) for node in scan.code.walk() if (kind := _table(node, scan.code, known)))
+        yield from (Spot(CONTROL, ast.dump(node), kind) for node, kind in tables)
+    for passage in (*scan.prose, *(p for p in scan.passages if p.place == INSTRUCTIONS)):
+        rows = sorted(set(_ROW.findall(passage.text)))
+        if len(rows) > MOST_ROWS:
+            yield Spot(passage.place, "; ".join(rows), "rows of numbers")
 
 
 def _table(node: ast.AST, code: Code, known: Known) -> str:

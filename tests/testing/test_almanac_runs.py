@@ -75,7 +75,7 @@ async def evolved(
 # Evolve and certify
 
 
-@pytest.mark.parametrize("method", ["chase", "chase-without-challenger"])
+@pytest.mark.parametrize("method", ["chase", "chase-without-challenger", "harness-evolve"])
 async def test_a_run_of_either_method_ends_with_a_certified_harness(
     almanac: Almanac, tmp_path: Path, method: str
 ) -> None:

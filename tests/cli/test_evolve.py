@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +189,23 @@ def test_without_challenger_there_is_no_archive_and_evo_alone_is_held(chase: Com
     with Store.open(Workspace(tmp_path), write=False) as store:
         assert {rollout.rollout.key.role for rollout in store.used(payload["run"])} == {"evo"}
     assert chase.json(*plain("--workspace", tmp_path / "other"))["final"] == payload["final"]
+
+
+def test_harness_evolve_trains_on_confirmation_sets_and_selects_on_disc(chase: Commands, tmp_path: Path) -> None:
+    small = ("--split-sizes", "evo=4,disc=2,conf=2,cert=2", "--rollouts", "evo=1,disc=1,conf=2,cert=1")
+    run = ("evolve", *B, *small, "--method", "harness-evolve", "--option", "epochs=1", "--option", "batches=2")
+    payload = chase.json(*run, "--no-certify")
+    assert [(record["epoch"], record["tasks"]) for record in payload["rounds"]] == [(1, 5), (1, 5)]
+    assert payload["final"]["selection"]["role"] == "disc"
+    assert payload["config"]["challenger"] is None
+    with Store.open(Workspace(tmp_path), write=False) as store:
+        used = Counter(used.rollout.key.role for used in store.used(payload["run"]))
+        assert used.keys() == {"evo", "disc", "conf1", "conf2", "conf3", "reference"}
+        assert used["reference"] == 10
+        assert {used.rollout.key.index for used in store.used(payload["run"])} == {0}, "as many of each task: one"
+    assert "on disc as released" in chase(*run, "--no-certify", "--resume", "latest").out
+    refused = chase(*run, "--rounds", 3)
+    assert (refused.code, "leave --rounds out" in refused.sentence) == (2, True)
 
 
 # Resuming

@@ -9,7 +9,10 @@ import pytest
 from chase.cli.watching import Watch
 from chase.core.events import (
     AgentWaiting,
+    EpochSelected,
+    EpochStarted,
     Event,
+    FailuresGrouped,
     PoolEntry,
     Repaired,
     RepairMeasurementStarted,
@@ -56,6 +59,19 @@ def test_a_violation_is_told_by_how_much_where_that_is_a_number(capsys: pytest.C
         "    r1-1  100.0 %  gain destruction b1 +10.0  violates b1 by 5.0, leak",
         "    refused r1-2: why",
     ]
+
+
+def test_epochs_and_batches_are_told_with_sizes_references_and_causes(capsys: pytest.CaptureFixture[str]) -> None:
+    started = EpochStarted(epoch=2, epochs=3, batches=(27, 27, 26), current="r1-1")
+    assert said(started, capsys) == ["epoch 2 of 3: from r1-1, batches of 27/27/26 tasks"]
+    references = {"admitted": 26, "fallback": 1, "attempts_refused": 2}
+    groups = [{"cause": "not read on", "failures": 9}, {"cause": "wrong answer", "failures": 2}]
+    grouped = FailuresGrouped(round=4, tasks=27, references=references, groups=groups)
+    assert said(grouped, capsys) == ["  references: 26 of 27 verified", "  failures: not read on 9, wrong answer 2"]
+    assert said(replace(grouped, groups=()), capsys)[1] == "  no failure on 27 tasks"
+    pool = (PoolEntry(harness="H0", hash="a" * 64, released=0.5, gain=0.0, destruction={}, violates={}),)
+    ended = EpochSelected(epoch=2, pool=pool, selected="H0")
+    assert said(ended, capsys) == ["selection after epoch 2, on held-out tasks", "  * H0   50.0 %"]
 
 
 def test_a_repair_is_told_with_what_was_taken_out_and_that_it_is_not_in_the_paper(

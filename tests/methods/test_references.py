@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.contents import matches
+from chase.benchmarks.syn_ledger.contents import matches, solve
+from chase.benchmarks.syn_ledger.parsing import parse
 from chase.core.errors import IntegrityError, UserError
 from chase.core.values import ResultItem, Sighting, ToolResult
 from chase.engine.runner import Runner
 from chase.engine.sandbox import Sandbox
-from chase.engine.trace import Trace
+from chase.engine.trace import Trace, read_item
 from chase.methods.references.desk import ReferenceDesk, answer_text, maker_of
+from chase.methods.references.numbers import numbers, worked_out
 from chase.methods.references.program import show_the_way
 from chase.methods.references.verifier import Truth, holds, objections
 from chase.models.chat import ChatModel
@@ -131,20 +133,50 @@ def test_one_that_restates_the_answer_is_refused(ledger: SynLedger, task: str, t
     assert found_in(ledger, task, edited(made(ledger, task), 0, told)) == [reason]
 
 
-def test_one_that_does_not_read_to_the_end_is_refused_unless_a_tool_has_worked_the_answer_out(
-    ledger: SynLedger, task: str
+def test_one_that_does_not_read_on_is_admitted_where_the_operands_were_read_and_mostly_refused_elsewhere(
+    ledger: SynLedger,
 ) -> None:
-    whole, answer = made(ledger, task), answer_text(ledger, task)
-    last = max(place for place, event in enumerate(whole["events"]) if event["event"] == "tool")
-    cut = edited(whole, last, None)
-    assert found_in(ledger, task, cut) == ["its answer follows from nothing that it read"]
-    amounts = [n for event in cut["events"] for item in event.get("items", ()) for n in _numbers(item.get("line", ""))]
-    worked_out = tool("calculator", {"expression": f"{amounts[0]} - {amounts[1]}"}, answer)
-    assert found_in(ledger, task, edited(cut, last, worked_out)) == []
+    """Of each task the first windows of its evidence alone: in some all amounts stand there. In others a few numbers
+    may happen to fit.
+    """
+    admitted = {True: 0, False: 0}
+    for task in training(ledger):
+        whole, told = made(ledger, task), ledger.task(task)
+        cut = {**whole, "events": [event for event in whole["events"] if not _reads_on(event)]}
+        texts = [read_item(item).text for event in cut["events"] for item in event.get("items", ()) if "window" in item]
+        readable = solve(told.query, [record for text in texts for record in parse(text or "")]) is not None
+        refused = found_in(ledger, task, cut)
+        assert refused in ([], ["its answer follows from nothing that it read"])
+        assert not (readable and refused), task
+        admitted[readable] += not refused
+    assert admitted[True] > 3 * admitted[False]
 
 
-def _numbers(text: str) -> list[str]:
-    return [word for word in text.replace("|", " ").replace(",", " ").split() if word.isdigit()]
+def _reads_on(event: Mapping[str, Any]) -> bool:
+    return any(item.get("window", 0) > 0 for item in event.get("items", ()))
+
+
+@pytest.mark.parametrize(
+    ("answer", "read", "found"),
+    [
+        ("42", {"42"}, True),
+        ("42", {"100", "58"}, True),
+        ("42", {"30", "5", "7"}, True),
+        ("42", {"900", "800", "58"}, True),
+        ("42", {"420", "1000"}, True),  # per cent
+        ("5.3", {"3", "57"}, True),  # per cent, rounded as the answer is
+        ("42", {"13", "9", "400"}, False),
+        ("42", set(), False),
+        ("42", {str(n) for n in range(100, 161)}, False),  # from so many anything follows
+    ],
+)
+def test_an_answer_follows_from_numbers_that_make_it(answer: str, read: set[str], found: bool) -> None:
+    assert worked_out(answer, read) is found
+
+
+def test_a_number_is_the_same_however_it_is_written_and_a_row_of_numbers_is_both() -> None:
+    assert numbers("1,234.50 and 007") == {"1234.5", "1", "234.5", "7"}
+    assert numbers("FY2031,120,310,x") >= {"2031", "120", "310"}
 
 
 def test_one_that_ends_with_another_answer_is_refused(ledger: SynLedger, task: str) -> None:

@@ -75,7 +75,7 @@ async def evolved(
 # Evolve and certify
 
 
-@pytest.mark.parametrize("method", ["chase", "chase-without-challenger", "harness-compass"])
+@pytest.mark.parametrize("method", ["chase", "chase-without-challenger", "harness-compass", "harness-evolve"])
 async def test_a_run_of_any_method_ends_with_a_certified_harness(almanac: Almanac, tmp_path: Path, method: str) -> None:
     proposer = SpyingProposer(real=MiningProposer())
     result, certified, told = await evolved(almanac, tmp_path, method, proposer, seed=3)

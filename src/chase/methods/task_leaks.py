@@ -68,22 +68,26 @@ def leaks(harness: Harness, initial: Harness, secrets: Sequence[TaskSecrets]) ->
     """What a harness holds of tasks and `H_0` does not, each kind at most once. No leak is quoted: the Proposer is told
     what kind it is.
     """
-    before = set(_lines(initial))
-    text = "\n".join(line for line in _lines(harness) if line not in before)
+    files = _new_texts(harness, initial)
+    text = "\n".join(files)
     spans = _spans(text)
     kinds: Mapping[str, Callable[[TaskSecrets], bool]] = {
         "a task's id": lambda s: s.task in text,
         f"{SPAN} words in a row of a task's question": lambda s: bool(spans & _spans(s.question)),
         "the name of a document that holds an answer": lambda s: any(_named(text, name) for name in s.names),
-        "a task's answer": lambda s: _answers(text, s),
+        "a task's answer": lambda s: any(_answers(file, s) for file in files),
     }
     for kind, leaked in kinds.items():
         if any(leaked(secret) for secret in secrets):
             yield f"it holds {kind}"
 
 
-def _lines(harness: Harness) -> list[str]:
-    return [line for text in render_files(harness).values() for line in text.splitlines()]
+def _new_texts(harness: Harness, initial: Harness) -> list[str]:
+    """Each file of a harness without the lines that `H_0` has somewhere."""
+    before = {line for text in render_files(initial).values() for line in text.splitlines()}
+    return [
+        "\n".join(line for line in text.splitlines() if line not in before) for text in render_files(harness).values()
+    ]
 
 
 def _spans(text: str) -> set[tuple[str, ...]]:
@@ -96,8 +100,6 @@ def _named(text: str, name: str) -> bool:
 
 
 def _answers(text: str, secret: TaskSecrets) -> bool:
-    """An answer that is long enough to be nothing else, or one on a line with a value that tells its task apart."""
-    if len(secret.answer) >= SHORTEST_ANSWER:
-        return holds(text, secret.answer)
-    lines = [line for line in text.splitlines() if holds(line, secret.answer)]
-    return any(holds(line, value) for line in lines for value in secret.values)
+    """An answer that is long enough to be nothing else, or one in a file with a value that tells its task apart."""
+    long = len(secret.answer) >= SHORTEST_ANSWER
+    return holds(text, secret.answer) and (long or any(holds(text, value) for value in secret.values))

@@ -5,7 +5,7 @@ not.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal
@@ -15,7 +15,6 @@ from chase.core.values import Json, ToolInterface
 from chase.engine.trace import read_item, result_text
 
 Kind = Literal["search", "open", "list", "other"]
-NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 MASK = "#"
 """What stands for a number in an action that neither searches nor opens: from operands an answer can be computed."""
 
@@ -102,6 +101,14 @@ def shown_content(event: Mapping[str, Any], interface: ToolInterface) -> str:
     return "\n".join([*worked_out, *(text for text in texts if text is not None)])
 
 
+def read_text(trace: Mapping[str, Any], documents: Collection[str] = ()) -> str:
+    """All that was read in some documents, or in every one that was opened."""
+    items = [item for event in trace["events"] if event["event"] == "tool" for item in event["items"]]
+    return "\n".join(
+        read_item(item).text or "" for item in items if "window" in item and (not documents or item["id"] in documents)
+    )
+
+
 def _action(event: Mapping[str, Any], interface: ToolInterface) -> Action:
     tool, arguments, ok = event["tool"], event["arguments"], bool(event["ok"])
     search, opener = interface.search, interface.open
@@ -112,4 +119,4 @@ def _action(event: Mapping[str, Any], interface: ToolInterface) -> Action:
         return Action(kind="open", tool=tool, target=opened[0], ok=ok)
     if tool == interface.listing:
         return Action(kind="list", tool=tool, target="", ok=ok)
-    return Action(kind="other", tool=tool, target=NUMBER.sub(MASK, canonical_json(arguments)), ok=ok)
+    return Action(kind="other", tool=tool, target=re.sub(r"\d[\d,.]*", MASK, canonical_json(arguments)), ok=ok)

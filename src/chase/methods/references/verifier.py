@@ -14,7 +14,8 @@ from typing import Any
 
 from chase.core.values import ToolInterface
 from chase.engine.stop_words import STOP_WORDS
-from chase.methods.trajectories import NUMBER, observed_text, shown_content, windows_read, words
+from chase.methods.references.numbers import numbers, plain_number, worked_out
+from chase.methods.trajectories import observed_text, read_text, shown_content, windows_read, words
 
 FREE_NUMBERS = frozenset({"0", "1", "2", "10", "100", "1000"})
 """Numbers that a calculation may use without having seen them: a percentage is made with 100."""
@@ -100,39 +101,26 @@ class _Reading:
 
 
 def _does_not_follow(trace: Mapping[str, Any], truth: Truth, interface: ToolInterface) -> Iterator[str]:
-    """The answer follows from what was read: all that holds it was read to its end, or a tool has worked it out (or
-    shown it) from what was read of it.
+    """The answer follows from what was read: all that holds it was opened, and it was read to its end, or the answer
+    stands in what was shown, or can be worked out from numbers that were read there.
     """
     read = windows_read(trace)
     if unopened := [document for document in truth.evidence if document not in read]:
         yield f"it answers without opening {unopened[0]}"
         return
+    if truth.evidence and all(read[document] >= count for document, count in truth.evidence.items()):
+        return
     calls = [event for event in trace["events"] if event["event"] == "tool"]
-    shown = any(holds(shown_content(event, interface), truth.answer) for event in calls)
-    whole = bool(truth.evidence) and all(read[document] >= count for document, count in truth.evidence.items())
-    if not whole and not shown:
+    if any(holds(shown_content(event, interface), truth.answer) for event in calls):
+        return
+    number, operands = plain_number(truth.answer), numbers(read_text(trace, truth.evidence))
+    if number is None or not worked_out(number, operands):
         yield "its answer follows from nothing that it read"
 
 
 def holds(text: str, answer: str) -> bool:
     """Whether an answer stands in a text: a number as a number, anything else as its words in a row."""
-    if number := _plain_number(answer):
+    if number := plain_number(answer):
         return number in numbers(text)
     wanted, found = words(answer), words(text)
     return bool(wanted) and any(found[at : at + len(wanted)] == wanted for at in range(len(found) - len(wanted) + 1))
-
-
-def numbers(text: str) -> set[str]:
-    """The numbers in a text, without signs and separators: '1,234.50' is '1234.5'."""
-    return {_canonical(found) for found in NUMBER.findall(text)}
-
-
-def _plain_number(answer: str) -> str | None:
-    stripped = answer.strip().lstrip("+-−").strip("$€£ %")
-    return _canonical(stripped) if NUMBER.fullmatch(stripped) else None
-
-
-def _canonical(number: str) -> str:
-    whole, _, decimals = number.replace(",", "").partition(".")
-    decimals = decimals.rstrip("0")
-    return f"{whole.lstrip('0') or '0'}{f'.{decimals}' if decimals else ''}"

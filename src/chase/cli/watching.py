@@ -8,7 +8,7 @@ from chase.cli.progress import RolloutProgress, clear_line, say_aside
 from chase.core.events import Event
 from chase.engine.rollout import Job
 from chase.engine.runner import ScoredRollout
-from chase.runs.listening import Building, RunBegun, RunEnded
+from chase.runs.listening import Building, Loading, RunBegun, RunEnded
 
 
 class Watch:
@@ -30,6 +30,8 @@ class Watch:
     def told(self, event: Event) -> None:
         if isinstance(event, Building):
             self._steps(f"building {event.benchmark}: please wait")
+        elif isinstance(event, Loading):
+            self._steps(event.message)
         elif isinstance(event, RunEnded):
             clear_line()
         elif isinstance(event, RunBegun):

@@ -114,7 +114,7 @@ class Runner:
         missing = {d: job for d, job in zip(digests, jobs, strict=True) if d not in results}
         self._progress.started(total=len(set(digests)), reused=len(results))
         queue = iter(missing.items())
-        workers = min(self._pace.concurrency, len(missing))
+        workers = min(self._pace.concurrency, len(missing), self._model.most_conversations or len(missing))
         gate = Gate(self._model.meter, self._typical)
         try:
             with _settled_memory():

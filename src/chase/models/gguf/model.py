@@ -68,6 +68,11 @@ class GgufModel(Model[Any]):
     def system(self) -> str:
         return GGUF
 
+    @property
+    def program(self) -> str:
+        """What serves the file, with its version."""
+        return self._launcher.title
+
     @cached_property
     def sha256(self) -> str:
         """Of the file. The first time for each file this takes a second for each gigabyte or so."""
@@ -83,7 +88,7 @@ class GgufModel(Model[Any]):
                 "context_tokens": self.serving.context_tokens,
                 "prompt_cache": self.serving.prompt_cache,
                 "reproducible": self.serving.reproducible,
-                "program": self._launcher.title,
+                "program": self.program,
             }
         )
 
@@ -95,7 +100,7 @@ class GgufModel(Model[Any]):
             if self.serving.reproducible
             else "with prompt caching or several slots: replies are not reproducible bit by bit"
         )
-        return f"{self._config.name} has SHA-256 {self.sha256} and was served by {self._launcher.title} {how}"
+        return f"{self._config.name} has SHA-256 {self.sha256} and was served by {self.program} {how}"
 
     async def ready(self) -> None:
         """Start the server, unless it is running."""

@@ -140,7 +140,7 @@ class _World:
     """Periods that the question does not ask for."""
     palette: tuple[str, ...]
     """The six categories; each document has one record of each."""
-    absent: Mapping[str, str]
+    absent: Mapping[str, Any]
     """Fields that records do not have, with the value that says so."""
 
     def amount(self, category: str) -> int:

@@ -7,6 +7,10 @@ has three.
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +40,7 @@ from chase.testing.live_weights import find_live_weights
 from chase.testing.small_ledger import SmallLedger
 from tests.engine.rollouts import events, make_harness, make_job, roll, tool_events
 from tests.live.conftest import ONE_THREAD, REPLY_TOKENS, live_config
+from tests.models.test_gguf_server import ends_soon, is_running
 
 # One worker has the one server: `make test` distributes with --dist loadgroup.
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
@@ -69,7 +74,32 @@ def test_a_file_that_is_cut_is_refused_by_the_server_in_one_sentence(tmp_path: P
     assert "\n" not in str(refused.value)
 
 
-async def test_two_conversations_keep_their_slots(small_ledger: SmallLedger) -> None:
+PARENT = """
+import asyncio, sys
+from pydantic_ai.messages import ModelRequest, UserPromptPart
+from tests.live.conftest import live_config
+from chase.models.connect import connect
+
+async def main():
+    async with connect(live_config(max_tokens=1)) as model:
+        await model.request([ModelRequest(parts=[UserPromptPart("Hello?")])], ())
+        print(model.file._server.pid, flush=True)
+        await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+def test_a_server_whose_parent_was_killed_ends_by_itself() -> None:
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        assert is_running(pid)
+        os.kill(parent.pid, signal.SIGKILL)
+    assert ends_soon(pid)
+
+
+async def test_two_conversations_keep_their_slots() -> None:
     two_slots = replace(ONE_THREAD, slots=2, context_tokens=2048)
     async with connect(live_config(two_slots, max_tokens=8)) as model:
         talks = [[ModelRequest(parts=[UserPromptPart(f"{word} " * 100)])] for word in ("ledger", "harbor")]

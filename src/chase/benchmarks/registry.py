@@ -38,7 +38,10 @@ class BenchmarkEntry:
     open: Opener
 
 
-BUILT_IN: Mapping[str, str] = {"syn-ledger": "chase.benchmarks.syn_ledger.entry:ENTRY"}
+BUILT_IN: Mapping[str, str] = {
+    "syn-ledger": "chase.benchmarks.syn_ledger.entry:ENTRY",
+    "syn-ledger-small": "chase.benchmarks.syn_ledger.entry:SMALL_ENTRY",
+}
 """Base name → where its entry is. Nothing is imported before it is asked for."""
 DEFAULT = next(iter(BUILT_IN))
 """What commands take where no benchmark is named."""

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from chase.cli.options import AsJson, takes
-from chase.cli.output import emit_json, printable
+from chase.cli.output import Steps, emit_json, printable
 from chase.core.errors import SetupError
 from chase.runs.config import model_config, raw_settings
 from chase.runs.opening import locate
@@ -32,7 +32,9 @@ def doctor(given: Mapping[str, Any], as_json: AsJson = False) -> None:
     from chase.runs.doctor import diagnose
 
     place = locate(settings.workspace)
-    checks = diagnose(place, model or None)
+    steps = Steps("doctor")
+    checks = diagnose(place, model or None, steps)
+    steps.clear()
     missing = [check.name for check in checks if check.needed and check.status == "failed"]
     if as_json:
         payload = {"workspace": str(place.root), "model": settings.model, "checks": [asdict(check) for check in checks]}

@@ -8,7 +8,7 @@ from chase.cli.progress import RolloutProgress, clear_line, say_aside
 from chase.core.events import Event
 from chase.engine.rollout import Job
 from chase.engine.runner import ScoredRollout
-from chase.runs.listening import Building, MembersUnderWay, RunBegun, RunEnded
+from chase.runs.listening import Building, Loading, MembersUnderWay, RunBegun, RunEnded
 
 
 class Watch:
@@ -34,6 +34,8 @@ class Watch:
         elif isinstance(event, MembersUnderWay):
             rate = event.rollouts / max(event.seconds, 1e-6)
             self._members(f"{event.ended} of {event.members} evolutions, {event.rollouts} rollouts, {rate:.0f}/s")
+        elif isinstance(event, Loading):
+            self._steps(event.message)
         elif isinstance(event, RunEnded):
             clear_line()
         elif isinstance(event, RunBegun):

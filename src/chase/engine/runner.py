@@ -127,7 +127,7 @@ class Runner:
                 left = [named for named in missing.items() if named[0] not in results]
                 queue = iter(left)
                 async with asyncio.TaskGroup() as group:
-                    for _ in range(min(self._pace.concurrency, len(left))):
+                    for _ in range(min(self._pace.concurrency, len(left), self._model.most_conversations or len(left))):
                         group.create_task(self._work(queue, results, gate))
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None

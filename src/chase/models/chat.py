@@ -21,10 +21,11 @@ from pydantic_ai.usage import RequestUsage
 from chase.core.errors import ChaseError, UserError
 from chase.core.keyed import digest
 from chase.core.values import ToolSpec, Usage
-from chase.models.config import LOCAL, OPENAI_COMPATIBLE, ModelConfig
+from chase.models.config import GGUF, LOCAL, OUR_WIRE, ModelConfig, embedded_note
 from chase.models.contexts import AnsweredLengths
 from chase.models.errors import ContextTooLong
 from chase.models.failures import Failures
+from chase.models.gguf.model import GgufModel
 from chase.models.local import LocalModel, Vocabulary
 from chase.models.meter import NOTHING, Amount, Meter, amount_of
 from chase.models.pacing import Pacer
@@ -83,11 +84,11 @@ class ChatModel:
         self._pacer = pacer
         self._failures = failures or Failures(config, Redactor())
         self._pricing = Pricing(config.price, own_address=config.base_url is not None)
-        # Nobody is paid for a model in this process: that is a known cost.
-        self._free = config.provider == LOCAL and config.price is None
+        # Nobody is paid for a model on this machine: that is a known cost.
+        self._free = config.provider in (LOCAL, GGUF) and config.price is None
         self._settings = request_settings(config, model)
         # What `direct` adds (deadlines, instructions, retry parts) is nothing to these, and costs time.
-        self._direct = not isinstance(model, FunctionModel) and config.provider != OPENAI_COMPATIBLE
+        self._direct = not isinstance(model, FunctionModel) and config.provider not in OUR_WIRE
         self._tool_sets: dict[tuple[int, ...], tuple[Sequence[ToolSpec], ModelRequestParameters]] = {}
         self._by_content: dict[str, ModelRequestParameters] = {}
         self._lengths = AnsweredLengths()
@@ -104,10 +105,25 @@ class ChatModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The digest of what decides an answer: the config's, and an in-process model's own version."""
-        if isinstance(self._model, LocalModel):
+        """The digest of what decides an answer: the config's, and the own version of a model on this machine."""
+        if isinstance(self._model, LocalModel | GgufModel):
             return digest([self.config.fingerprint, self._model.version])
         return self.config.fingerprint
+
+    @property
+    def file(self) -> GgufModel | None:
+        """The file that is served here; None of any other model."""
+        return self._model if isinstance(self._model, GgufModel) else None
+
+    @property
+    def most_conversations(self) -> int | None:
+        """How many can go on at once without disturbing each other; None where that does not matter."""
+        return self.file.serving.slots if self.file is not None else None
+
+    @property
+    def note(self) -> str | None:
+        """What whoever reads a score has to know of a model on this machine; None of others."""
+        return self.file.note if self.file is not None else embedded_note(self.config.name)
 
     @property
     def vocabulary(self) -> Vocabulary | None:
@@ -225,7 +241,7 @@ class ChatModel:
     ) -> Reply:
         failure: ChaseError
         try:
-            async with asyncio.timeout(self.config.timeout_seconds):
+            async with asyncio.timeout(self.config.attempt_seconds):
                 reply = await self._ask(messages, settings, parameters)
         except TimeoutError:
             failure = self._failures.timed_out()
@@ -248,6 +264,8 @@ class ChatModel:
     async def _ask(
         self, messages: list[ModelMessage], settings: ModelSettings, parameters: ModelRequestParameters
     ) -> Reply:
+        if self.file is not None:
+            await self.file.ready()  # loading the model is no part of its answer's time
         started = time.perf_counter()
         if self._direct:
             response = await model_request(
@@ -310,10 +328,10 @@ def request_settings(config: ModelConfig, model: Model) -> ModelSettings:
     Where prompt caching must be asked for it is: an answer is the same with it, and costs less.
     """
     settings: dict[str, Any] = dict(config.settings)
-    if config.provider not in (LOCAL, OPENAI_COMPATIBLE):
+    if config.provider not in (LOCAL, *OUR_WIRE):
         if "reasoning_effort" in settings:
             settings["thinking"] = settings.pop("reasoning_effort")
-        ours = {"timeout": config.timeout_seconds, "max_retries": 0}
+        ours = {"timeout": config.attempt_seconds, "max_retries": 0}
         if config.provider.removeprefix("gateway/") in _CACHING_ON_REQUEST:
             settings = {"cache": True, **settings}  # the user's word, this key's or a provider's own, wins
         settings.update({key: value for key, value in ours.items() if key not in model.unsupported_settings})

@@ -15,10 +15,17 @@ WIRE_VERSIONS = {"native": 1, "json-schema": 2}
 """By tool mode. Raised when what is sent for the same history, tools and settings changes."""
 
 OPENAI_COMPATIBLE = "openai-compatible"
+GGUF = "gguf"
+OUR_WIRE = frozenset({OPENAI_COMPATIBLE, GGUF})
+"""Providers whose requests we write ourselves, and where tools can be called by JSON schema."""
 LOCAL = "sim"
 READER = f"{LOCAL}:reader"
 
 ToolMode = Literal["native", "json-schema"]
+
+ATTEMPT_SECONDS, LOCAL_ATTEMPT_SECONDS = 180.0, 1_800.0
+"""For one attempt at one request where nothing is said: elsewhere, and on this machine, where reading takes long."""
+LEAST_CONTEXT_TOKENS = 2_048
 
 _ELSEWHERE = {
     "timeout": "timeout_seconds",
@@ -29,6 +36,8 @@ _ELSEWHERE = {
 """Settings that do not change what a model answers: they have a field of their own."""
 _OURS = frozenset({"model", "messages", "tools", "stream", "n"})
 """Keys of a request that the harness and the engine decide."""
+_OF_THE_SERVER = {"cache_prompt": "prompt_cache in its server table", "id_slot": "slots in its server table"}
+"""Keys of a request that follow from how a GGUF file is served."""
 _SECRET_NAMES = frozenset({"authorization", "api-key", "x-api-key", "api_key", "apikey"})
 
 
@@ -42,6 +51,19 @@ class Price:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LocalServer:
+    """How llama.cpp serves a `gguf:` model. What is None follows from the machine or the file."""
+
+    slots: int | None = None
+    """Requests that are answered at a time."""
+    threads: int | None = None
+    context_tokens: int | None = None
+    """Of one slot: the longest history with its reply."""
+    prompt_cache: bool = True
+    """Whether a slot keeps what it has read. Without it, and with one slot, replies are reproducible."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ModelConfig:
     """A model with everything that decides its answers, and how fast and how often to ask it.
 
@@ -49,7 +71,7 @@ class ModelConfig:
     """
 
     name: str
-    """`openai:…`, `anthropic:…`, `openai-compatible:NAME` (with `base_url`) or `sim:…`."""
+    """`openai:…`, `anthropic:…`, `openai-compatible:NAME` (with `base_url`), `gguf:PATH` or `sim:…`."""
     base_url: str | None = None
     settings: Mapping[str, Json] = field(default_factory=dict)
     """pydantic-ai's model settings; an OpenAI-compatible endpoint gets unknown ones as they are."""
@@ -59,17 +81,20 @@ class ModelConfig:
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     max_concurrency: int = 64
-    timeout_seconds: float = 180.0
-    """For one attempt at one request."""
+    timeout_seconds: float | None = None
+    """For one attempt at one request; None: `ATTEMPT_SECONDS`, more for a model on this machine."""
     retries: int = 5
+    server: LocalServer | None = None
+    """For `gguf:PATH` alone."""
 
     def __post_init__(self) -> None:
         if not self.provider or not self.model:
             raise UserError(
                 f"model name='{self.name}' names no provider: write PROVIDER:MODEL, "
-                f"e.g. 'openai:gpt-5', '{OPENAI_COMPATIBLE}:NAME' with base_url, or '{LOCAL}:reader'."
+                f"e.g. 'openai:gpt-5', '{OPENAI_COMPATIBLE}:NAME' with base_url, '{GGUF}:FILE', or '{LOCAL}:reader'."
             )
         choose("tool_mode", self.tool_mode, get_args(ToolMode))
+        self._check_server()
         self._check_base_url()
         self._check_settings()
         self._check_numbers()
@@ -85,17 +110,42 @@ class ModelConfig:
         return self.name.partition(":")[2]
 
     @property
+    def attempt_seconds(self) -> float:
+        """How long one attempt at one request may take."""
+        default = LOCAL_ATTEMPT_SECONDS if self.provider == GGUF else ATTEMPT_SECONDS
+        return self.timeout_seconds or default
+
+    @property
     def fingerprint(self) -> str:
-        """The digest of exactly what decides an answer: not the key, the price or the pace."""
+        """The digest of exactly what decides an answer: not the key, the price or the pace.
+
+        Of a file, neither its path nor its content is here: `ChatModel.fingerprint` adds the content's hash.
+        """
         return digest(
             {
-                "name": self.name,
+                "name": GGUF if self.provider == GGUF else self.name,
                 "base_url": self.base_url.rstrip("/") if self.base_url else None,
                 "settings": dict(self.settings),
                 "tool_mode": self.tool_mode,
                 "wire": WIRE_VERSIONS[self.tool_mode],
             }
         )
+
+    def _check_server(self) -> None:
+        if self.provider != GGUF:
+            if self.server is not None:
+                raise UserError(f"model '{self.name}': server is for '{GGUF}:PATH' models: leave it out.")
+            return
+        for key in ("base_url", "api_key_env"):
+            if getattr(self, key) is not None:
+                raise UserError(f"model '{self.name}' is served on this machine and takes no {key}: leave it out.")
+        for key, instead in _OF_THE_SERVER.items():
+            if key in self.settings:
+                raise UserError(f"model '{self.name}': settings.{key} follows from the server: write {instead}.")
+        for key, least in (("slots", 1), ("threads", 1), ("context_tokens", LEAST_CONTEXT_TOKENS)):
+            value = getattr(self.server, key, None)
+            if value is not None and value < least:
+                raise UserError(f"model '{self.name}': server.{key}={value} must be at least {least}.")
 
     def _check_base_url(self) -> None:
         if self.base_url is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import secrets
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +14,11 @@ from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 
 from chase.core.errors import ChaseError, SetupError, UserError, choose
 from chase.models.chat import ChatModel
-from chase.models.config import LOCAL, OPENAI_COMPATIBLE, ModelConfig
+from chase.models.config import GGUF, LOCAL, OPENAI_COMPATIBLE, OUR_WIRE, ModelConfig
 from chase.models.failures import Failures
+from chase.models.gguf.model import GgufModel
+from chase.models.gguf.options import slots_of
+from chase.models.gguf.weights import Tell
 from chase.models.local import make_local
 from chase.models.meter import Meter
 from chase.models.openai_compatible import OpenAICompatibleModel
@@ -38,21 +42,25 @@ _VARIABLE = re.compile(r"`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)`")
 _PYDANTIC_AI_EXTRA = re.compile(r"pydantic-ai-slim\[([\w-]+)")
 
 
-def connect(config: ModelConfig, *, pacer: Pacer | None = None, meter: Meter | None = None) -> ChatModel:
+def connect(
+    config: ModelConfig, *, pacer: Pacer | None = None, meter: Meter | None = None, tell: Tell | None = None
+) -> ChatModel:
     """The model that a config names. Sends nothing yet; must not be shared between event loops.
 
     `UserError` for an unknown provider or model, or one without a known price where the meter caps USD; `SetupError`
-    for a missing key or SDK. Models at the same provider may share a pacer; a model in this process has none. All
-    models of a run share its meter.
+    for a missing key, SDK or extra. Models at the same provider may share a pacer; a model in this process has none.
+    All models of a run share its meter. `tell` hears of a model on this machine that takes a while to hash or load.
     """
     if config.provider == LOCAL:
         _check_native(config)
         return ChatModel(config, make_local(config), meter=meter)
-    key = read_key(config.name, config.api_key_env) if config.api_key_env else None
+    key = _key(config)
     failures = Failures(config, Redactor([key] if key else []))
     model: Model
     if config.provider == OPENAI_COMPATIBLE:
         model = OpenAICompatibleModel(config, failures, key=key)
+    elif config.provider == GGUF:
+        model = GgufModel(config, failures, key=str(key), tell=tell)
     else:
         _check_native(config)
         model = _provider_model(config, key)
@@ -64,8 +72,9 @@ def make_pacer(
     config: ModelConfig, *, patience_seconds: float = 0.0, on_outage: Callable[[str], object] | None = None
 ) -> Pacer:
     """A pacer with the config's limits, which waits so long for an endpoint that is away to come back."""
+    at_once = config.max_concurrency
     return Pacer(
-        max_concurrency=config.max_concurrency,
+        max_concurrency=min(at_once, slots_of(config.server)) if config.provider == GGUF else at_once,
         requests_per_minute=config.requests_per_minute,
         tokens_per_minute=config.tokens_per_minute,
         retries=config.retries,
@@ -77,14 +86,21 @@ def make_pacer(
 def provider_names() -> list[str]:
     """What may stand before the colon of a model's name."""
     known = {name.partition(":")[0] for name in known_model_names() if ":" in name}
-    return sorted({LOCAL, OPENAI_COMPATIBLE, *known, *_MORE_PROVIDERS})
+    return sorted({LOCAL, *OUR_WIRE, *known, *_MORE_PROVIDERS})
+
+
+def _key(config: ModelConfig) -> str | None:
+    """The key that the config names; of a model on this machine one of its own, so that nobody else can ask it."""
+    if config.provider == GGUF:
+        return secrets.token_urlsafe(32)
+    return read_key(config.name, config.api_key_env) if config.api_key_env else None
 
 
 def _check_native(config: ModelConfig) -> None:
     if config.tool_mode != "native":
         raise UserError(
-            f"model '{config.name}': tool_mode='{config.tool_mode}' is for '{OPENAI_COMPATIBLE}' models: "
-            "leave it at 'native'."
+            f"model '{config.name}': tool_mode='{config.tool_mode}' is for '{OPENAI_COMPATIBLE}' and "
+            f"'{GGUF}' models: leave it at 'native'."
         )
 
 

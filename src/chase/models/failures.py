@@ -49,7 +49,7 @@ class Failures:
         where = f" at {config.base_url}" if config.base_url else ""
         self._model = f"model '{config.name}'{where}"
         self._key_advice = _key_advice(config)
-        self._timeout_seconds = config.timeout_seconds
+        self._timeout_seconds = config.attempt_seconds
         self.redact = redact
 
     def from_status(self, status: int, headers: Mapping[str, str], body: Json) -> ChaseError:

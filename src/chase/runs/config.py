@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chase.core.errors import UserError, choose
-from chase.models.config import ModelConfig, Price
+from chase.models.config import LocalServer, ModelConfig, Price
 from chase.runs.declaring import Settings
 from chase.runs.kinds import Kind, Options
 
@@ -128,6 +128,15 @@ class _PriceTable(BaseModel):
     cached: float | None = Field(default=None, ge=0)
 
 
+class _ServerTable(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    slots: int | None = None
+    threads: int | None = None
+    context_tokens: int | None = None
+    prompt_cache: bool = True
+
+
 class _ModelTable(BaseModel):
     """A `[models.NAME]` table. What a value may be; what it means is `ModelConfig`'s matter."""
 
@@ -141,8 +150,9 @@ class _ModelTable(BaseModel):
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: float | None = Field(default=None, gt=0)
     max_concurrency: int = Field(default=64, ge=1)
-    timeout_seconds: float = Field(default=180.0, gt=0)
+    timeout_seconds: float | None = Field(default=None, gt=0)
     retries: int = Field(default=5, ge=0)
+    server: _ServerTable | None = None
 
 
 def model_config(name: str, tables: Mapping[str, Mapping[str, Any]], *, base_url: str | None) -> ModelConfig:
@@ -153,11 +163,12 @@ def model_config(name: str, tables: Mapping[str, Mapping[str, Any]], *, base_url
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         raise UserError(f"{key} in [models.{name}] of the config: {first['msg']}.") from None
-    values = {key: getattr(table, key) for key in table.model_fields_set - {"price"}}
+    values = {key: getattr(table, key) for key in table.model_fields_set - {"price", "server"}}
     if base_url is not None:
         values["base_url"] = base_url
     price = Price(**table.price.model_dump()) if table.price else None
-    return ModelConfig(name=name, price=price, **values)
+    server = LocalServer(**table.server.model_dump()) if table.server else None
+    return ModelConfig(name=name, price=price, server=server, **values)
 
 
 def _over(model: type[Settings], upper: Mapping[str, Any], lower: Mapping[str, Any]) -> dict[str, Any]:

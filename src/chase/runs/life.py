@@ -23,7 +23,6 @@ from chase.engine.runner import Pace, RunPaused
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
 from chase.models.chat import ChatModel
-from chase.models.config import embedded_note
 from chase.runs.config import RawSettings, S
 from chase.runs.finding import Which, free_id, run_id
 from chase.runs.folder import RunFolder
@@ -271,5 +270,4 @@ def note_models(served: Sequence[str], model: ChatModel, others: Sequence[str] =
     """What whoever reads a score has to know of the models behind it, and other notes."""
     notes = [f"the provider served more than one model: {', '.join(served)}"] if len(served) > 1 else []
     notes += others
-    embedded = embedded_note(model.config.name)
-    return notes if embedded is None else [*notes, embedded]
+    return notes if model.note is None else [*notes, model.note]

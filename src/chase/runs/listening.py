@@ -22,6 +22,13 @@ class Building(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Loading(Event):
+    """A model on this machine is being hashed or loaded, and it takes a while. Told by another thread."""
+
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunBegun(Event):
     """A run begins, or goes on."""
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from chase.core.errors import BudgetExhausted, UserError
 from chase.models.chat import ChatModel
-from chase.models.config import LOCAL, OPENAI_COMPATIBLE, ModelConfig, Price
+from chase.models.config import GGUF, LOCAL, OPENAI_COMPATIBLE, ModelConfig, Price
 from chase.models.connect import connect, make_pacer
 from chase.models.meter import Meter
 from chase.models.pacing import Pacer
 from chase.runs.accounting import paid_before
 from chase.runs.config import model_config
-from chase.runs.listening import Listener, Outage
+from chase.runs.listening import Listener, Loading, Outage
 from chase.runs.settings import Money, Paid
 from chase.store.reader import Reader
 
@@ -35,6 +35,8 @@ class Access:
     prices: Mapping[str, Price | None] | None = None
     """By model; they win over the tables'."""
     on_outage: Callable[[str], object] | None = None
+    on_wait: Callable[[str], object] | None = None
+    """Hears that a model on this machine takes a while to hash or load; another thread may call it."""
 
 
 class Models:
@@ -64,7 +66,7 @@ class Models:
             config, access = self.config(name), self._access
             made = make_pacer(config, patience_seconds=access.patience_seconds, on_outage=access.on_outage)
             pacer = self._pacers.setdefault(_pace(config), made)
-            self.connected[name] = connect(config, pacer=pacer, meter=access.meter)
+            self.connected[name] = connect(config, pacer=pacer, meter=access.meter, tell=access.on_wait)
         return self.connected[name]
 
     def tables(self) -> dict[str, dict[str, Any]]:
@@ -88,7 +90,7 @@ class Models:
 def _pace(config: ModelConfig) -> Any:
     """What two models have in common that are driven together: the address and all that limits them there."""
     limits = (config.max_concurrency, config.requests_per_minute, config.tokens_per_minute, config.retries)
-    return config.provider, config.base_url, limits
+    return config.name if config.provider == GGUF else config.provider, config.base_url, limits
 
 
 def access_of(settings: Paid, tables: Tables, listener: Listener) -> Access:
@@ -100,6 +102,7 @@ def access_of(settings: Paid, tables: Tables, listener: Listener) -> Access:
         meter=make_meter(settings),
         prices={str(settings.model): given_price(settings)},
         on_outage=lambda message: listener.told(Outage(message=message)),
+        on_wait=lambda message: listener.told(Loading(message=message)),
     )
 
 

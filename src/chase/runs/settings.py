@@ -41,7 +41,7 @@ class Asked(Settings):
     """The model that is asked."""
 
     model: Annotated[str | None, Text()] = setting(
-        None, "e.g. sim:reader, openai:gpt-5", "What", metavar="M", common=True
+        None, "e.g. sim:reader, openai:gpt-5, gguf:FILE", "What", metavar="M", common=True
     )
     base_url: Annotated[str | None, Text()] = setting(
         None, "Address of an openai-compatible model.", "What", metavar="URL"

@@ -20,6 +20,7 @@ from chase.benchmarks.syn_ledger.constructions import constructions
 from chase.benchmarks.syn_ledger.contents import Task, read_slots
 from chase.benchmarks.syn_ledger.controls import ledger_controls
 from chase.benchmarks.syn_ledger.features import FEATURES, PAPER_FEATURES, Change
+from chase.benchmarks.syn_ledger.forms import FORMS, Form
 from chase.benchmarks.syn_ledger.gate import ledger_facts
 from chase.benchmarks.syn_ledger.generator import GeneratedTask
 from chase.benchmarks.syn_ledger.manifest import PROTOCOL_FIELDS, Manifest
@@ -61,6 +62,17 @@ class SynLedgerSpec:
     planted: tuple[str, ...] = PAPER_FEATURES
     evolution: int = BLOCK
     """Evolution tasks: a block, or two or three, the further ones from blocks that are otherwise certification's."""
+    form: str = ""
+    """The paper's, or another of `FORMS`."""
+
+    @property
+    def contents(self) -> Form:
+        """What the tasks are made of."""
+        return FORMS[self.form]
+
+    @property
+    def base(self) -> str:
+        return f"{BASE}-{self.form}" if self.form else BASE
 
     @property
     def name(self) -> str:
@@ -68,19 +80,25 @@ class SynLedgerSpec:
         planted = "" if self.planted == PAPER_FEATURES else ":" + "+".join(self.planted)
         evolution = "" if self.evolution == BLOCK else f"/evo{self.evolution}"
         plain = self.seed == DEFAULT_SEED and not size and not planted and not evolution
-        return f"syn-ledger{'' if plain else f'@{self.seed}{size}'}{planted}{evolution}"
+        return f"{self.base}{'' if plain else f'@{self.seed}{size}'}{planted}{evolution}"
 
     @classmethod
     def parse(cls, name: str) -> SynLedgerSpec:
-        """The spec of `syn-ledger`, `syn-ledger@7`, `syn-ledger@7x40`, `syn-ledger@7:a+b+c+d+e`, or `…/evo64`."""
-        found = re.fullmatch(r"syn-ledger(?:@([0-9]+)(?:x([0-9]{1,6}))?)?(?::([a-z+]+))?(?:/evo(32|64|96))?", name)
+        """The spec of `syn-ledger`, `syn-ledger@7`, `syn-ledger@7x40`, `syn-ledger@7:a+b+c+d+e`, or `…/evo64`.
+
+        `syn-ledger-small` in front means the small form.
+        """
+        found = re.fullmatch(
+            r"syn-ledger(?:-(small))?(?:@([0-9]+)(?:x([0-9]{1,6}))?)?(?::([a-z+]+))?(?:/evo(32|64|96))?", name
+        )
         if found is None:
             raise UserError(
                 f"benchmark='{name}' is not a Syn-Ledger name. Write syn-ledger, syn-ledger@SEED, "
                 "syn-ledger@SEEDxBLOCKS or syn-ledger@SEED:FEATURE+FEATURE+FEATURE+FEATURE+FEATURE; "
-                "with /evo64 or /evo96 at its end it has more evolution tasks."
+                "with /evo64 or /evo96 at its end it has more evolution tasks, and syn-ledger-small@SEED is the "
+                "small form."
             )
-        seed, blocks, planted, evolution = found.groups()
+        form, seed, blocks, planted, evolution = found.groups()
         features = tuple(planted.split("+")) if planted else PAPER_FEATURES
         for feature in features:
             choose("feature", feature, FEATURES)
@@ -98,6 +116,7 @@ class SynLedgerSpec:
             blocks=size,
             planted=features,
             evolution=int(evolution) if evolution else BLOCK,
+            form=form or "",
         )
 
 
@@ -144,7 +163,7 @@ class SynLedger:
 
     def _build(self) -> None:
         spec = self.spec
-        generated = generator.generate(spec.seed, spec.blocks, spec.planted)
+        generated = generator.generate(spec.seed, spec.blocks, spec.planted, spec.contents)
         ids = [made.task.id for made in generated]
         roles = dict(zip(ids, allocate(ids, spec.seed), strict=True))
         more = spec.evolution - BLOCK
@@ -351,12 +370,15 @@ class SynLedger:
 
 
 def open_syn_ledger(name: str, data: Path | None = None, *, cache: BuiltCache | None = HOME_CACHE) -> SynLedger:
-    """The Syn-Ledger benchmark of a name, from the cache if it was built before; None builds it in any case.
+    """The Syn-Ledger benchmark of a name, from the cache if it was built before; without a cache it is built anew.
 
     It is made from its name alone: data is refused.
     """
     if data is not None:
         raise UserError(f"--data={data}: {BASE} is made from its name alone. Leave --data out.")
-    ledger = SynLedger(SynLedgerSpec.parse(name), cache=cache)
+    from chase.benchmarks.syn_ledger.small import SmallSynLedger
+
+    spec = SynLedgerSpec.parse(name)
+    ledger = (SmallSynLedger if spec.form == "small" else SynLedger)(spec, cache=cache)
     ledger.private_paths = () if cache is None else (cache.place,)
     return ledger

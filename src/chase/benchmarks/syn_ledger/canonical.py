@@ -48,7 +48,14 @@ class LedgerSubject:
 
     def state(self, task: str) -> World:
         made = self._benchmark.generated[self._benchmark.task(task).id]
-        return World(question=made.task.question, documents=made.task.documents, manifest=made.released)
+        benchmark = self._benchmark
+        return World(
+            question=made.task.question,
+            documents=made.task.documents,
+            manifest=made.released,
+            tools=tuple(benchmark.tools),
+            limits=benchmark.limits,
+        )
 
     def exchanged(self, task: str, other: str) -> World:
         """The task's protocol around the other task's question and contents, under ids that were never seen."""

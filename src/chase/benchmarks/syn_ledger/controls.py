@@ -191,13 +191,13 @@ def _fixed() -> tuple[NegativeControl, ...]:
 Rule = Callable[[World, Document, DocumentProtocol], bool]
 RULES: Mapping[str, Rule] = {
     "rule-on-question": lambda w, d, p: "exceed" in w.question,
-    "rule-on-status": lambda w, d, p: sum(r.status == "approved" for r in d.records) > 3,
-    "rule-on-basis": lambda w, d, p: any(r.basis == "planned" for r in d.records),
+    "rule-on-status": lambda w, d, p: sum(r.status == "approved" if r.status else r.amount > 60 for r in d.records) > 3,
+    "rule-on-basis": lambda w, d, p: any(r.basis == "planned" if r.basis else r.amount < 25 for r in d.records),
     "rule-on-evidence": lambda w, d, p: d.kind == "evidence",
     "rule-on-id": lambda w, d, p: p.id < "m",
     "rule-on-answer": lambda w, d, p: (_world_answer(w) or 0) % 2 == 0,
 }
-"""Which documents go last: harmless, were it not for what it depends on."""
+"""Which documents go last: harmless, were it not for what it depends on. A form without status has amounts."""
 
 
 def _negative(documents_of_a_role: frozenset[str]) -> tuple[NegativeControl, ...]:

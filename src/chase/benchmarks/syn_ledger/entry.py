@@ -11,3 +11,9 @@ ENTRY = BenchmarkEntry(
     pattern="syn-ledger[@SEED[xBLOCKS]][:FIVE+PLANTED+FEATURES][/evo64]",
     open=open_syn_ledger,
 )
+SMALL_ENTRY = BenchmarkEntry(
+    name="syn-ledger-small",
+    summary="the same construction in small, for small models: two amounts below 200, six documents of six records",
+    pattern="syn-ledger-small[@SEED[xBLOCKS]][:FIVE+PLANTED+FEATURES][/evo64]",
+    open=open_syn_ledger,
+)

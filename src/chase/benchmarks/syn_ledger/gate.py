@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from chase.benchmarks.syn_ledger.allocation import ROLES
-from chase.benchmarks.syn_ledger.contents import DISTRACTORS, FAMILIES
+from chase.benchmarks.syn_ledger.contents import DISTRACTORS
+from chase.benchmarks.syn_ledger.families import FAMILIES, SMALL_FAMILIES
 from chase.benchmarks.syn_ledger.features import FEATURES
 from chase.benchmarks.syn_ledger.generator import GeneratedTask
 from chase.benchmarks.syn_ledger.manifest import DocumentProtocol
@@ -120,7 +121,7 @@ def _terms() -> Iterator[str]:
     """Words of the generator that no task shows: kinds of distractors, families, parts of the construction."""
     yield from _TERMS
     yield from (kind for kind in DISTRACTORS if "-" in kind)
-    yield from (family.name for family in FAMILIES)
+    yield from (family.name for family in (*FAMILIES, *SMALL_FAMILIES))
 
 
 def _levels() -> Iterator[str]:

@@ -14,18 +14,10 @@ from typing import Any
 
 from chase.benchmarks.syn_ledger import vocabulary as words
 from chase.benchmarks.syn_ledger.combinatorics import BLOCK, neutral_level, released_level
-from chase.benchmarks.syn_ledger.contents import (
-    DISTRACTORS,
-    FAMILIES,
-    Document,
-    Family,
-    Kind,
-    Query,
-    Record,
-    Role,
-    Task,
-)
+from chase.benchmarks.syn_ledger.contents import ABSENT, Document, Kind, Query, Record, Task
+from chase.benchmarks.syn_ledger.families import FAMILIES, Family, Role
 from chase.benchmarks.syn_ledger.features import FEATURES, Change
+from chase.benchmarks.syn_ledger.forms import FORMS, Form
 from chase.benchmarks.syn_ledger.manifest import DocumentProtocol, Manifest
 from chase.core.errors import IntegrityError
 from chase.core.keyed import opaque_id, rng, uniform
@@ -57,10 +49,10 @@ class GeneratedTask:
     """feature → document id → the fields' values under `B_0`."""
 
 
-def generate(seed: int, blocks: int, planted: Sequence[str]) -> list[GeneratedTask]:
+def generate(seed: int, blocks: int, planted: Sequence[str], form: Form = FORMS[""]) -> list[GeneratedTask]:
     """All tasks in construction order. The same arguments give the same tasks."""
     answers = _answers(seed, blocks)
-    return [_generate_task(seed, number, answers[number], planted) for number in range(blocks * BLOCK)]
+    return [_generate_task(seed, number, answers[number], planted, form) for number in range(blocks * BLOCK)]
 
 
 def _answers(seed: int, blocks: int) -> dict[int, int]:
@@ -75,10 +67,10 @@ def _answers(seed: int, blocks: int) -> dict[int, int]:
     return answers
 
 
-def _generate_task(seed: int, number: int, answer: int, planted: Sequence[str]) -> GeneratedTask:
+def _generate_task(seed: int, number: int, answer: int, planted: Sequence[str], form: Form) -> GeneratedTask:
     """The first attempt whose answer is nowhere to be seen."""
     for attempt in range(200):
-        made = _attempt(seed, number, attempt, answer, planted)
+        made = _attempt(seed, number, attempt, answer, planted, form)
         if answer not in visible_numbers(_visible(made)):
             return made
     raise IntegrityError(f"syn-ledger@{seed}: task number={number} shows its answer in 200 attempts")
@@ -101,10 +93,12 @@ def _visible(made: GeneratedTask) -> Iterable[str]:
             yield from (protocol.path, protocol.title, str(protocol.metadata))
 
 
-def _attempt(seed: int, number: int, attempt: int, answer: int, planted: Sequence[str]) -> GeneratedTask:
+def _attempt(
+    seed: int, number: int, attempt: int, answer: int, planted: Sequence[str], form: Form = FORMS[""]
+) -> GeneratedTask:
     draw = rng("syn-ledger", seed, "contents", number, attempt)
-    query = _query(draw, FAMILIES[number % len(FAMILIES)])
-    drawn = _documents(draw, seed, number, query, answer)
+    query = _query(draw, form.families[number % len(form.families)])
+    drawn = _documents(draw, seed, number, query, answer, form)
     sides = {document.id: side for document, side in drawn}
     documents = tuple(sorted((document for document, _ in drawn), key=lambda document: document.id))
     first, second = (document.id for document, _ in drawn[:2])
@@ -146,6 +140,8 @@ class _World:
     """Periods that the question does not ask for."""
     palette: tuple[str, ...]
     """The six categories; each document has one record of each."""
+    absent: Mapping[str, Any]
+    """Fields that records do not have, with the value that says so."""
 
     def amount(self, category: str) -> int:
         """An amount such as records of this category have: from a program with an answer of its own."""
@@ -156,8 +152,10 @@ class _World:
         return family.draw(self.draw.randint(SMALLEST_ANSWER, LARGEST_ANSWER), self.draw)[self.draw.choice(symbols)]
 
 
-def _documents(draw: random.Random, seed: int, number: int, query: Query, answer: int) -> list[tuple[Document, Side]]:
-    """Twelve documents, evidence first, each with the side whose feature levels it shares under `B_0`."""
+def _documents(
+    draw: random.Random, seed: int, number: int, query: Query, answer: int, form: Form
+) -> list[tuple[Document, Side]]:
+    """All documents, evidence first, each with the side whose feature levels it shares under `B_0`."""
     year = int(query.periods[0][2:])
     other_years = [y for y in range(year - 6, year + 7) if f"FY{y}" not in query.periods]
     entities = [e for e in _entities(draw, 6) if e != query.entity][:5]
@@ -170,12 +168,14 @@ def _documents(draw: random.Random, seed: int, number: int, query: Query, answer
         entities=tuple(entities),
         periods=tuple(f"FY{y}" for y in draw.sample(other_years, 5)),
         palette=tuple(palette),
+        absent=dict.fromkeys(form.absent, ABSENT),
     )
     amounts = query.family.draw(answer, draw)
     plans: list[tuple[Kind, Side]] = [("evidence", 0), ("evidence", 1)]
-    for kind, count in DISTRACTORS.items():
+    for kind, count in form.distractors.items():
         plans += [(kind, side) for side in ((0, 1) if count == 2 else (draw.randint(0, 1),))]
-    sides = draw.sample([0] * 5 + [1] * 5, 10)
+    half = form.decoys // 2
+    sides = draw.sample([0] * half + [1] * half, 2 * half)
     documents = []
     for slot, (kind, mirrored) in enumerate(plans):
         block = _block(world, kind, mirrored, amounts if kind == "evidence" else None)
@@ -202,7 +202,7 @@ def _block(world: _World, kind: Kind, side: Side, amounts: Mapping[str, int] | N
         )
         if kind == "irrelevant-category":
             exclusion = {"category": words.CATEGORY_TWINS[role.category]}
-        block.append(replace(record, **exclusion))
+        block.append(replace(record, **{**exclusion, **world.absent}))
     return block
 
 
@@ -243,7 +243,7 @@ def _contextual(world: _World, category: str, place: int) -> Record:
     """A contextual row. Each document has one with the entity in another period, and one the other way."""
     draw, query = world.draw, world.query
     own_entity = place == 0 or (place > 1 and draw.random() < 0.5)
-    return Record(
+    record = Record(
         entity=query.entity if own_entity else draw.choice(world.entities),
         period=draw.choice(world.periods)
         if own_entity or (place > 1 and draw.random() < 0.5)
@@ -254,6 +254,7 @@ def _contextual(world: _World, category: str, place: int) -> Record:
         basis=draw.choices(words.BASES, (6, 2, 2))[0],
         amount=world.amount(category),
     )
+    return replace(record, **world.absent) if world.absent else record
 
 
 def _with_manifests(seed: int, task: Task, sides: Mapping[str, Side], planted: Sequence[str]) -> GeneratedTask:

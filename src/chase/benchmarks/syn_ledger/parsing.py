@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from chase.benchmarks.syn_ledger.contents import FIELDS, Record
+from chase.benchmarks.syn_ledger.contents import ABSENT, FIELDS, Record
+from chase.benchmarks.syn_ledger.forms import FORMS
 
-_NAMES = frozenset(FIELDS)
+_NAMES = (frozenset(FIELDS), *(frozenset(FIELDS) - set(form.absent) for form in FORMS.values() if form.absent))
+"""The fields that records of one form have, and those of another."""
 
 
 @lru_cache(maxsize=16_384)  # most transformations leave most texts alone, and a replay makes all of them again
@@ -54,14 +56,14 @@ def _key_value_rows(lines: Iterable[str]) -> list[dict[str, str]]:
 
 
 def _record(row: dict[str, str]) -> Record:
-    if row.keys() != _NAMES:
+    if row.keys() not in _NAMES:
         raise ValueError(f"a record has the fields {sorted(row)} instead of {sorted(FIELDS)}")
     return Record(
         entity=row["entity"],
         period=row["period"],
         category=row["category"],
-        status=row["status"],
-        version=row["version"],
-        basis=row["basis"],
+        status=row.get("status", ABSENT),
+        version=row.get("version", ABSENT),
+        basis=row.get("basis", ABSENT),
         amount=int(row["amount"]),
     )

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from chase.benchmarks.syn_ledger.contents import FIELDS, Document, Record
+from chase.benchmarks.syn_ledger.contents import ABSENT, FIELDS, Document, Record
 from chase.benchmarks.syn_ledger.manifest import DocumentProtocol
 
 VERSION = 2
 WINDOW = 3
 """Records that one `open_file` call shows."""
 
-LABELS = {
-    "capitalised": [name.capitalize() for name in FIELDS],
-    "capitals": [name.upper() for name in FIELDS],
-}
-"""The field names by casing."""
+CASINGS: Mapping[str, Callable[[str], str]] = {"capitalised": str.capitalize, "capitals": str.upper}
+"""How field names are written."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,7 +29,7 @@ class RenderedFile:
 def render(document: Document, protocol: DocumentProtocol) -> RenderedFile:
     """The document as its protocol has it shown. The same arguments give the same bytes."""
     records = [document.records[index] for index in protocol.order]
-    labels = LABELS[protocol.casing]
+    labels = [CASINGS[protocol.casing](name) for name in FIELDS if getattr(records[0], name) != ABSENT]
     end = protocol.trailing + protocol.newline
     preamble, head, *rows = (end.join([*lines, ""]) for lines in _LAYOUTS[protocol.format](protocol, labels, records))
     between = end if protocol.format == "key-value" else ""
@@ -44,15 +42,9 @@ def render(document: Document, protocol: DocumentProtocol) -> RenderedFile:
 
 
 def _values(record: Record) -> list[str]:
-    return [
-        record.entity,
-        record.period,
-        record.category,
-        record.status,
-        record.version,
-        record.basis,
-        str(record.amount),
-    ]
+    """Its fields' values, but for those that records of its form do not have."""
+    values = (record.entity, record.period, record.category, record.status, record.version, record.basis)
+    return [*(value for value in values if value != ABSENT), str(record.amount)]
 
 
 def _markdown(protocol: DocumentProtocol, labels: list[str], records: list[Record]) -> list[list[str]]:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 from chase.benchmarks.syn_ledger.combinatorics import BLOCK
 from chase.benchmarks.syn_ledger.contents import (
-    DISTRACTORS,
-    FAMILIES,
     Document,
     Record,
     Task,
@@ -34,19 +32,20 @@ def check_shape(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> None:
     """Sizes, families with their shared answers, kinds of distractors."""
     tasks = [made.task for made in benchmark.generated.values()]
     sizes, families, distractors = tallies["sizes"], tallies["families"], tallies["distractors"]
+    form = benchmark.spec.contents
     numbers = sorted(task.number for task in tasks)
     sizes.expect(numbers == list(range(benchmark.spec.blocks * BLOCK)), benchmark.name, "tasks are missing")
     for task in tasks:
         shape = [len(document.records) for document in task.documents]
-        sizes.expect(shape == [6] * 12, task.id, f"documents and records are {shape}, not 12 of 6")
+        sizes.expect(shape == [6] * form.documents, task.id, f"records are {shape}, not {form.documents} times 6")
         kinds = Counter(document.kind for document in task.documents)
-        distractors.expect(kinds == {"evidence": 2, **DISTRACTORS}, task.id, f"kinds are {dict(kinds)}")
+        distractors.expect(kinds == {"evidence": 2, **form.distractors}, task.id, f"kinds are {dict(kinds)}")
         evidence = {document.id for document in task.documents if document.kind == "evidence"}
         distractors.expect(evidence == set(task.evidence), task.id, "evidence is mislabelled")
     for decade in range(benchmark.spec.blocks // 10):
         members = [task for task in tasks if task.number // DECADE == decade]
-        pools = [{t.answer for t in members if t.family is family} for family in FAMILIES]
-        for family, pool in zip(FAMILIES, pools, strict=True):
+        pools = [{t.answer for t in members if t.family is family} for family in form.families]
+        for family, pool in zip(form.families, pools, strict=True):
             count = sum(task.family is family for task in members)
             families.expect(count == ANSWERS == len(pool), family.name, f"{count} tasks, {len(pool)} answers")
             families.expect(pool == pools[0], family.name, "the answers are not those of the first family")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from chase.benchmarks.syn_ledger.allocation import ROLES, allocate
 from chase.benchmarks.syn_ledger.combinatorics import imbalance
-from chase.benchmarks.syn_ledger.contents import FAMILIES
 from chase.benchmarks.syn_ledger.validation.protocol import levels
 from chase.benchmarks.syn_ledger.validation.tally import Tally
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def family_counts(benchmark: SynLedger, tasks: list[str]) -> dict[str, int]:
-    counts = {family.name: 0 for family in FAMILIES}
+    counts = {family.name: 0 for family in benchmark.spec.contents.families}
     for task in tasks:
         counts[benchmark.task(task).family.name] += 1
     return counts

@@ -59,7 +59,7 @@ def check_views(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> None:
 def check_replay(benchmark: SynLedger, tallies: Mapping[str, Tally]) -> None:
     """Generating again gives the same tasks and manifests; rendering again gives the same bytes."""
     spec = benchmark.spec
-    again = generate(spec.seed, spec.blocks, spec.planted)
+    again = generate(spec.seed, spec.blocks, spec.planted, spec.contents)
     for made, other in zip(benchmark.generated.values(), again, strict=True):
         tallies["deterministic-rebuild"].expect(made == other, made.task.id, "a rebuild gives another task")
     for task in benchmark.generated:

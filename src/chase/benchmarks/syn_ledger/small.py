@@ -1,0 +1,95 @@
+"""Syn-Ledger in small: what a model of a billion parameters can read, with the same features, `B_0` and firewall.
+
+Two required amounts below 200, found by entity, period and category and by no other condition; six documents of six
+records with four fields, three tools. `H_0` searches for the entity and opens the first files itself, so that the model
+reads, decides and answers. Its size was chosen beforehand on seeds that no result uses (`docs/results.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.terms import ANSWER_FORM, DEFAULTS
+from chase.core.values import Defaults, HarnessBounds, Limits, ToolSpec
+from chase.harness.folder import render_files
+from chase.harness.spec import INITIAL_PROMPT, Control, Harness, Retrieval, Structure, Tools
+
+SMALL_BASE = "syn-ledger-small"
+SEARCHES, READS, CALCULATIONS = 2, 5, 2
+FILES = 6
+OPENED_FIRST = 3
+
+SMALL_LIMITS = Limits(
+    total_calls=SEARCHES + READS + CALCULATIONS,
+    group_calls={"search": SEARCHES, "open": READS, "calculate": CALCULATIONS},
+    tool_groups={"search": "search", "open_file": "open", "calculator": "calculate"},
+    steps=8,
+    context_tokens=8_192,
+    wall_seconds=3_600.0,
+)
+"""An hour of a model's time: slow cores are no fault of an agent."""
+
+SMALL_TOOLS = (
+    ToolSpec(
+        name="search",
+        description=f"Find files by the entity, period and category of their records. One of {SEARCHES} searches.",
+        parameters={
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "maxLength": 60},
+                "limit": {"type": "integer", "minimum": 1, "maximum": FILES, "default": FILES},
+            },
+            "required": ["query"],
+            "additionalProperties": False,
+        },
+    ),
+    ToolSpec(
+        name="open_file",
+        description=f"Read three records of a file; again: the next three. One of {READS} reads.",
+        parameters={
+            "type": "object",
+            "properties": {"file": {"type": "string", "maxLength": 80, "description": "Path or id."}},
+            "required": ["file"],
+            "additionalProperties": False,
+        },
+    ),
+    ToolSpec(
+        name="calculator",
+        description=f"Evaluate arithmetic with + and -. One of {CALCULATIONS} calculations.",
+        parameters={
+            "type": "object",
+            "properties": {"expression": {"type": "string", "maxLength": 40}},
+            "required": ["expression"],
+            "additionalProperties": False,
+        },
+    ),
+)
+
+SMALL_INITIAL: Mapping[str, str] = render_files(
+    Harness(
+        structure=Structure(
+            benchmark=SMALL_BASE,
+            answer=ANSWER_FORM.name,
+            retrieval=Retrieval(templates=("{entity}",)),
+            tools=Tools(open_first=OPENED_FIRST, opened_files=FILES),
+            control=Control(repairs=1),
+        ),
+        prompt=INITIAL_PROMPT,
+    )
+)
+
+
+class SmallSynLedger(SynLedger):
+    """The small form of Syn-Ledger: `syn-ledger-small@SEED`."""
+
+    base = SMALL_BASE
+    limits = SMALL_LIMITS
+    tools: Sequence[ToolSpec] = SMALL_TOOLS
+    interface = replace(SynLedger.interface, listing=None)
+    bounds = HarnessBounds(results=FILES, opened=FILES, reserved_reads=READS - 1, templates=SEARCHES)
+    initial = SMALL_INITIAL
+    defaults: Defaults = replace(
+        DEFAULTS, rollouts={"evo": 1, "disc": 1, "conf1": 2, "conf2": 2, "conf3": 2, "cert": 1}, typical=None
+    )

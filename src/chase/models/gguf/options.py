@@ -1,0 +1,82 @@
+"""How a file is served: what the config says, and the machine and the file where it says nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from chase.core.errors import SetupError
+from chase.models.config import LocalServer
+from chase.models.gguf.weights import Weights
+
+CONTEXT_TOKENS = 16_384
+"""Of a slot, unless the model was trained on less: what a rollout reads, and a good part of an agent's episode."""
+CORES_A_SLOT = 4
+MOST_SLOTS = 4
+WORKING_BYTES = 400 << 20
+"""What llama.cpp takes beside weights and cache."""
+_GIB = 1 << 30
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Serving:
+    """Everything that is decided of a server before it starts."""
+
+    slots: int
+    threads: int
+    context_tokens: int
+    """Of one slot."""
+    prompt_cache: bool
+
+    @property
+    def reproducible(self) -> bool:
+        """Whether a reply depends on its request alone: nothing is left over from another, or worked on beside it."""
+        return self.slots == 1 and not self.prompt_cache
+
+
+def serving(given: LocalServer | None, weights: Weights) -> Serving:
+    """What the config says of a server, and what machine and file say where it does not."""
+    said = given or LocalServer()
+    trained = weights.header.trained_context or CONTEXT_TOKENS
+    return Serving(
+        slots=slots_of(said),
+        threads=said.threads or cores(),
+        context_tokens=said.context_tokens or min(CONTEXT_TOKENS, trained),
+        prompt_cache=said.prompt_cache,
+    )
+
+
+def slots_of(given: LocalServer | None) -> int:
+    """How many requests are answered at a time: one on a laptop, where reading takes every core anyway."""
+    said = given.slots if given is not None else None
+    return said or max(1, min(MOST_SLOTS, cores() // CORES_A_SLOT))
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def require_memory(model: str, weights: Weights, serving: Serving) -> None:
+    """A `SetupError` where weights and cache do not fit into what memory is left. Unknown memory is enough."""
+    cache = weights.header.cache_bytes(serving.slots * serving.context_tokens)
+    needed, free = weights.bytes + cache + WORKING_BYTES, available_bytes()
+    if free is None or needed <= free:
+        return
+    raise SetupError(
+        f"model '{model}' needs about {needed / _GIB:.1f} GiB of memory ({weights.bytes / _GIB:.1f} for weights, "
+        f"{cache / _GIB:.1f} for {serving.slots} × {serving.context_tokens:,} tokens of context) and "
+        f"{free / _GIB:.1f} GiB are free: end other programs, lower slots or context_tokens in "
+        f'[models."{model}".server], or take a smaller model.'
+    )
+
+
+def available_bytes() -> int | None:
+    """How much memory a new program can have; None where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, ValueError, StopIteration):
+        return None

@@ -1,0 +1,230 @@
+"""A real language model on this machine: does it lean on the planted features, and does a cheat's gain survive `B_0`?
+
+`python -m studies.local_model --model FILE.gguf` rolls out on `syn-ledger-small`, whose size was chosen beforehand with
+`--items choose` on seeds that are not reported. Item 1: `H_0` as released and neutralised. Item 2: the six harnesses of
+`local_harnesses.py`. Each rollout is a line in `results/local_model.rows.jsonl` under the digest of everything that
+decides it, so that the study can be stopped at any time and goes on by the same command; the summary, on the tasks that
+have all their rollouts, is `results/local_model.json`. Prompts are cached, so replies are not reproducible bit by bit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from chase.benchmarks.registry import open_benchmark
+from chase.core.interfaces import Benchmark
+from chase.engine.rollout import Job, run_rollout
+from chase.engine.sandbox import Sandbox
+from chase.models.chat import ChatModel
+from chase.models.config import LocalServer, ModelConfig
+from chase.models.connect import connect
+from chase.stats.bounded import DESTRUCTIONS, GAINS, SCORES
+from chase.stats.estimates import PerTask, difference, estimate
+from chase.store.digests import rollout_digest
+from studies.local_harnesses import Studied, studied
+from studies.reader_scores import RESULTS
+
+NAME = "local_model"
+CHOOSING_SEEDS = tuple(range(101, 121))
+SEEDS = (201, 202, 203, 204)
+SPLIT = "evo"
+"""A block of 32 tasks: every configuration of the planted features once."""
+VARIANTS = ("released", "neutral")
+SETTINGS = {"temperature": 0, "max_tokens": 160}
+Row = dict[str, Any]
+Scores = Mapping[tuple[str, str], PerTask]
+"""(harness, variant) → each task's score."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One rollout of the study."""
+
+    seed: int
+    task: str
+    harness: str
+    variant: str
+
+    def job(self, benchmark: Benchmark[Any], harnesses: Mapping[str, Studied]) -> Job:
+        return Job(
+            benchmark=benchmark,
+            transformation=benchmark.variant(self.variant),
+            harness=harnesses[self.harness].harness,
+            task=self.task,
+            index=0,
+            run_seed=self.seed,
+        )
+
+
+def cells_of(seed: int, tasks: Sequence[str], items: Sequence[str], names: Sequence[str]) -> list[Cell]:
+    """All rollouts of one benchmark, task by task, so that a study that is cut has whole tasks. Item 1 comes first."""
+    variants = ("released",) if "choose" in items else VARIANTS
+    first = [Cell(seed=seed, task=t, harness="initial", variant=v) for t in tasks for v in variants]
+    others = [name for name in names if name != "initial"] if "2" in items else []
+    return first + [Cell(seed=seed, task=t, harness=n, variant=v) for t in tasks for n in others for v in VARIANTS]
+
+
+def finished(path: Path) -> dict[str, Row]:
+    """The rows of a file by their digests; a line that was torn off is made again."""
+    rows = {}
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        rows[row["rollout"]] = row
+    return rows
+
+
+class Study:
+    """Rolls out what is missing and keeps each result at once."""
+
+    def __init__(self, model: ChatModel, sandbox: Sandbox, rows: Path) -> None:
+        self._model = model
+        self._sandbox = sandbox
+        self._path = rows
+        self.rows = finished(rows)
+
+    async def run(self, benchmark: Benchmark[Any], cells: Sequence[Cell]) -> list[Row]:
+        """The rows of the cells, in their order."""
+        harnesses = studied(benchmark)
+        jobs = {rollout_digest((job := cell.job(benchmark, harnesses)).key(self._model)): (cell, job) for cell in cells}
+        missing = {digest: each for digest, each in jobs.items() if digest not in self.rows}
+        started = time.monotonic()
+        with self._path.open("a") as file:
+            for done, (digest, (cell, job)) in enumerate(missing.items(), 1):
+                rollout, _ = await run_rollout(job, self._model, self._sandbox)
+                row = {
+                    "rollout": digest,
+                    "benchmark": benchmark.name,
+                    "content_hash": benchmark.content_hash,
+                    "model": self._model.fingerprint,
+                    **asdict(cell),
+                    "score": rollout.outcome.score,
+                    "reason": rollout.outcome.reason,
+                    "answer": rollout.answer,
+                    "usage": asdict(rollout.usage),
+                }
+                self.rows[digest] = row
+                file.write(json.dumps(row) + "\n")
+                file.flush()
+                left = (time.monotonic() - started) / done * (len(missing) - done)
+                _say(f"{benchmark.name}: {done}/{len(missing)}, {cell.harness} {cell.variant}: {row['score']:g}", left)
+        return [self.rows[digest] for digest in jobs]
+
+
+def _say(what: str, seconds_left: float) -> None:
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {what}; {seconds_left / 60:.0f} min left here\n")
+
+
+def scores_of(rows: Sequence[Row]) -> Scores:
+    """Each cell's scores by task, on the tasks that every cell has."""
+    table: dict[tuple[str, str], dict[str, Fraction]] = {}
+    for row in rows:
+        table.setdefault((row["harness"], row["variant"]), {})[row["task"]] = Fraction(row["score"])
+    shared = set.intersection(*(set(cell) for cell in table.values())) if table else set()
+    return {key: {task: cell[task] for task in sorted(shared)} for key, cell in table.items()}
+
+
+def summary_of_initial(rows: Sequence[Row]) -> Row:
+    """Item 1: `R_rel(H_0)`, `R_0(H_0)` and their difference, with 95 % intervals, and how rollouts ended."""
+    scores = scores_of(rows)
+    found: Row = {f"r_{variant}": asdict(estimate(scores["initial", variant], SCORES)) for _, variant in scores}
+    if ("initial", "neutral") in scores:
+        lean = difference(scores["initial", "released"], scores["initial", "neutral"])
+        found["lean"] = asdict(estimate(lean, GAINS))
+    found["reasons"] = dict(Counter(f"{row['variant']}: {row['reason']}" for row in rows))
+    return found
+
+
+def summary_of_harnesses(rows: Sequence[Row], harnesses: Mapping[str, Studied]) -> Row:
+    """Item 2: `G_rel`, `G_0` and `Δ_BS` of each harness, with 95 % intervals."""
+    scores, found = scores_of(rows), {}
+    for name, each in harnesses.items():
+        if name == "initial" or any((name, variant) not in scores for variant in VARIANTS):
+            continue
+        gains = {v: difference(scores[name, v], scores["initial", v]) for v in VARIANTS}
+        found[name] = {
+            "kind": each.kind,
+            "track": each.track,
+            **{f"r_{v}": asdict(estimate(scores[name, v], SCORES)) for v in VARIANTS},
+            "g_rel": asdict(estimate(gains["released"], GAINS)),
+            "g_0": asdict(estimate(gains["neutral"], GAINS)),
+            "delta_bs": asdict(estimate(difference(gains["released"], gains["neutral"]), DESTRUCTIONS)),
+        }
+    return found
+
+
+def summary_of(model: ChatModel, rows: Sequence[Row], harnesses: Mapping[str, Studied]) -> Row:
+    """Everything that is reported, with what it was measured on."""
+    assert model.file is not None
+    initial = [row for row in rows if row["harness"] == "initial"]
+    used = [row["usage"] for row in rows]
+    both = {row["task"] for row in rows if row["harness"] != "initial"}
+    return {
+        "model": {"file": model.file.weights.name, "sha256": model.file.sha256, "fingerprint": model.fingerprint},
+        "served": asdict(model.file.serving) | {"settings": dict(model.config.settings), "by": model.file.program},
+        "reproducible": model.file.serving.reproducible,
+        "benchmarks": {row["benchmark"]: row["content_hash"] for row in rows},
+        "seeds": sorted({row["seed"] for row in rows}),
+        "rollouts": len(rows),
+        "tokens": {name: sum(use[name] for use in used) for name in ("input_tokens", "cached_tokens", "output_tokens")},
+        "model_seconds": round(sum(use["wall_seconds"] for use in used)),
+        "item 1": summary_of_initial(initial),
+        "item 2": summary_of_harnesses([row for row in rows if row["task"] in both], harnesses),
+    }
+
+
+def _kept_rows(study: Study, seeds: Sequence[int]) -> Iterator[Row]:
+    for row in study.rows.values():
+        if row["seed"] in seeds and row["model"] == study._model.fingerprint:
+            yield row
+
+
+async def work(options: argparse.Namespace) -> None:
+    """Roll out what is asked for, and write the summary after each benchmark."""
+    config = ModelConfig(
+        name=f"gguf:{options.model}",
+        tool_mode="json-schema",
+        settings=SETTINGS,
+        server=LocalServer(slots=1, threads=options.threads, context_tokens=8_192),
+    )
+    name = f"{NAME}-develop" if "choose" in options.items else NAME
+    RESULTS.mkdir(exist_ok=True)
+    async with connect(config, tell=lambda message: _say(message, 0)) as model, Sandbox() as sandbox:
+        study = Study(model, sandbox, options.rows or RESULTS / f"{name}.rows.jsonl")
+        for item in options.items:  # item 1 on every seed, then item 2
+            for seed in options.seeds:
+                benchmark = open_benchmark(f"syn-ledger-small@{seed}")
+                harnesses = studied(benchmark)
+                tasks = list(benchmark.tasks(SPLIT))[: options.tasks]
+                await study.run(benchmark, cells_of(seed, tasks, [item], list(harnesses)))
+                found = summary_of(model, list(_kept_rows(study, options.seeds)), harnesses)
+                (RESULTS / f"{name}.json").write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--model", required=True, help="a GGUF file")
+    parser.add_argument("--items", type=lambda text: text.split(","), default=["1", "2"], help="1,2 or choose")
+    parser.add_argument("--seeds", type=lambda text: [int(seed) for seed in text.split(",")], default=None)
+    parser.add_argument("--tasks", type=int, default=32, help="of each seed, at most 32")
+    parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--rows", type=Path, default=None, help="where rollouts are kept")
+    options = parser.parse_args()
+    options.seeds = options.seeds or (CHOOSING_SEEDS[:1] if options.items == ["choose"] else SEEDS)
+    asyncio.run(work(options))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Commands with a model file on this machine. What serves it here is a scripted stand-in: no model, no weights."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from chase.models.gguf import server
+from chase.store.workspace import Workspace
+from tests.cli.commands import Commands, checked, write_h0
+from tests.models.gguf_files import write_gguf
+from tests.models.test_gguf_file import STANDIN
+
+
+@pytest.fixture
+def chase(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Commands:
+    monkeypatch.setattr(server, "LLAMA_CPP", STANDIN)
+    monkeypatch.chdir(tmp_path)
+    write_h0(tmp_path / "h0")
+    return Commands(monkeypatch, capsys)
+
+
+def config(name: str, lines: str) -> Path:
+    write_gguf(Path(name))
+    path = Path("chase.toml")
+    path.write_text(f'[models."gguf:{name}"]\n{lines}\n[models."gguf:{name}".server]\nslots = 2\nthreads = 1\n')
+    return path
+
+
+def test_rollouts_of_a_file_are_recorded_with_its_hash_and_read_each_history_once(
+    chase: Commands, tmp_path: Path
+) -> None:
+    file = config("tiny.gguf", 'tool_mode = "json-schema"')
+    flags = ("--model", "gguf:tiny.gguf", "--harness", "h0", "--split", "conf1", "--rollouts", 1, "--config", file)
+    payload = chase.json("rollout", "--benchmark", "syn-ledger@7", *flags)
+    (note,) = (text for text in payload["warnings"] if "SHA-256" in text)
+    assert "replies are not reproducible bit by bit" in note
+    assert payload["usage"]["cost_usd"] == 0.0
+    assert payload["served_models"] == ["tiny.gguf"]
+    with closing(sqlite3.connect(Workspace(tmp_path).database)) as database:
+        rows = database.execute("SELECT episode, input_tokens, cached_tokens FROM ledger ORDER BY rowid").fetchall()
+    # Two requests a rollout: were more rollouts at work than there are slots, the second would find no history.
+    assert len(rows) == 2 * len(payload["per_task"])
+    assert all(one[0] == two[0] and two[2] >= one[1] - 1 for one, two in zip(rows[::2], rows[1::2], strict=True))
+    again = chase.json("rollout", "--benchmark", "syn-ledger@7", *flags)
+    assert again["usage"] == payload["usage"]
+
+
+def test_the_doctor_measures_both_ways_to_call_tools_and_says_which_to_set(chase: Commands) -> None:
+    prose = chase("doctor", "--model", "gguf:prose.gguf", "--config", config("prose.gguf", ""), "--json")
+    assert prose.code == 3
+    found = {check["name"]: check for check in checked(prose.out)["checks"]}
+    assert found["tool-calls"]["status"] == "failed"
+    assert "0 of 5 replies called the tool" in found["tool-calls"]["detail"]
+    assert "set tool_mode = 'json-schema' in [models.\"gguf:prose.gguf\"]" in found["tool-calls"]["detail"]
+    fixed = config("prose.gguf", 'tool_mode = "json-schema"')
+    good = {
+        check["name"]: check
+        for check in chase.json("doctor", "--model", "gguf:prose.gguf", "--config", fixed)["checks"]
+    }
+    assert (
+        "5 of 5 replies called the tool with valid arguments (tool_mode 'json-schema')" in good["tool-calls"]["detail"]
+    )
+    assert "2 slots of 4,096 tokens, 1 threads, prompt cache on" in good["file"]["detail"]
+
+
+def test_a_file_that_cannot_be_used_is_one_sentence(chase: Commands) -> None:
+    Path("text.gguf").write_text("hello")
+    for name, code, said in (("text.gguf", 2, "is no GGUF file"), ("crashing.gguf", 3, "ended with code 3")):
+        if name != "text.gguf":
+            write_gguf(Path(name))
+        flags = ("--model", f"gguf:{name}", "--harness", "h0", "--split", "conf1", "--rollouts", 1)
+        finished = chase("rollout", "--benchmark", "syn-ledger@7", *flags)
+        assert finished.code == code, finished.err
+        assert said in finished.sentence

@@ -51,7 +51,7 @@ AREAS: Mapping[str, Sequence[str]] = {
     "allocation and scoring": [f"{LEDGER}/{name}.py" for name in ("allocation", "combinatorics", "scoring")],
 }
 SAMPLES = {"protocol": 90, "methods": 150, "allocation and scoring": 60}
-TESTS = ("stats", "protocol", "methods", "benchmarks", "challengers", "proposers", "runs", "testing")
+TESTS = ("stats", "protocol", "methods", "benchmarks")
 COPIED = ("src", "tests", "studies", "docs", "configs", "README.md", "CHANGELOG.md", "pyproject.toml")
 CALLS = ("arg_removal", "assignment")
 KILLED = ("killed", "timeout")
@@ -150,10 +150,10 @@ def copied_tree() -> Iterator[Path]:
         yield tree
 
 
-def tried(mutant: Mutant, tests: Sequence[str], limit: float, tree: Path) -> str:
-    """`killed`, `timeout`, `survived`, or `no tests`."""
+def tried(mutant: Mutant, tests: Sequence[str], limit: float, tree: Path) -> tuple[str, str]:
+    """`killed`, `timeout`, `survived` or `no tests`; and the test that noticed."""
     if not tests:
-        return "no tests"
+        return "no tests", ""
     place = tree / mutant.path
     original = place.read_text()
     (tree / "tests.txt").write_text("\n".join(tests))
@@ -165,10 +165,12 @@ def tried(mutant: Mutant, tests: Sequence[str], limit: float, tree: Path) -> str
         if child.is_alive():
             os.killpg(child.pid or 0, signal.SIGKILL)
             child.join()
-            return "timeout"
+            return "timeout", ""
     finally:
         place.write_text(original)
-    return "killed" if child.exitcode else "survived"
+    said = (tree / "output.txt").read_text(errors="replace").splitlines()
+    noticed = [line.split(" ")[1] for line in said if line.startswith(("FAILED ", "ERROR "))]
+    return "killed" if child.exitcode else "survived", noticed[0] if noticed else ""
 
 
 def _run_tests(tree: Path) -> None:
@@ -197,10 +199,10 @@ def run(seed: int, again: bool, most: float, areas: Sequence[str]) -> None:
     with copied_tree() as tree, ROWS.open("a") as file:
         for count, (area, mutant) in enumerate(waiting, 1):
             chosen, started = tests_for(mutant, tests, seconds, most), time.monotonic()
-            outcome = tried(mutant, chosen, 30 + 5 * sum(seconds[name] for name in chosen), tree)
+            outcome, by = tried(mutant, chosen, 30 + 5 * sum(seconds[name] for name in chosen), tree)
             told = {key: getattr(mutant, key) for key in ("name", "line", "operator", "before", "after")}
             spent = round(time.monotonic() - started, 1)
-            row = {"area": area, **told, "outcome": outcome, "tests": len(chosen), "seconds": spent}
+            row = {"area": area, **told, "outcome": outcome, "by": by, "tests": len(chosen), "seconds": spent}
             file.write(json.dumps(row) + "\n")
             file.flush()
             sys.stderr.write(f"{count}/{len(waiting)} {mutant.name} {outcome} {spent} s\n")

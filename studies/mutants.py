@@ -28,6 +28,8 @@ class Mutant:
 
     path: str
     line: int
+    imported: bool
+    """Whether importing the module runs it: it stands in no function."""
     operator: str
     number: int
     """Among the mutants of this file, in the order of its text."""
@@ -51,13 +53,14 @@ def mutants_of(root: Path, path: str) -> list[Mutant]:
         Mutant(
             path=path,
             line=places[node].start.line,
+            imported=imported,
             operator=operator,
             number=number,
             before=_in_a_line(module.code_for_node(node)),
             after=_in_a_line(module.code_for_node(changed)),
             code=partial(_code, module, node, changed),
         )
-        for number, (node, operator, changed) in enumerate(found.changes, 1)
+        for number, (node, operator, changed, imported) in enumerate(found.changes, 1)
     ]
 
 
@@ -70,21 +73,28 @@ def _in_a_line(code: str) -> str:
 
 
 class _Finder(cst.CSTVisitor):
-    """Collects (node, operator, what it becomes)."""
+    """Collects (node, operator, what it becomes, whether importing runs it)."""
 
     METADATA_DEPENDENCIES = (ParentNodeProvider,)
 
     def __init__(self) -> None:
         super().__init__()
-        self.changes: list[tuple[cst.CSTNode, str, cst.CSTNode]] = []
+        self.changes: list[tuple[cst.CSTNode, str, cst.CSTNode, bool]] = []
+        self._depth = 0
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         if isinstance(node, SKIPPED) or is_prose(node) or m.matches(node, m.Expr(value=m.SimpleString())):
             return False
         if m.matches(node, ALIAS) and self._in_module(node):
             return False
-        self.changes += [(node, name, changed) for name, changed in _changes(node)]
+        self.changes += [(node, name, changed, self._depth == 0) for name, changed in _changes(node)]
         return True
+
+    def visit_FunctionDef_body(self, node: cst.FunctionDef) -> None:
+        self._depth += 1
+
+    def leave_FunctionDef_body(self, node: cst.FunctionDef) -> None:
+        self._depth -= 1
 
     def _in_module(self, node: cst.CSTNode) -> bool:
         line = self.get_metadata(ParentNodeProvider, node)

@@ -8,7 +8,7 @@ changes of logic as of what a call is given, most of which end in a TypeError.
 
     python -m studies.mutation record
     python -m studies.mutation run              # goes on where it was interrupted
-    python -m studies.mutation run --again      # the survivors once more, after new tests
+    python -m studies.mutation run --again --label after    # the survivors once more, with new tests recorded
     python -m studies.mutation report
 """
 
@@ -27,8 +27,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,8 @@ def tests_for(mutant: Mutant, tests: TestsOfLine, seconds: Mapping[str, float], 
     the fastest first. Of a line that importing runs, those of the whole file.
     """
     lines = tests.get(mutant.path, {})
-    found = set(lines.get(mutant.line, ())) or {name for names in lines.values() for name in names}
+    found = set() if mutant.imported else set(lines.get(mutant.line, ()))
+    found = found or {name for names in lines.values() for name in names}
     shared = tuple(name[:-1] for name in found if name.endswith("::*"))
     whole = {name for name in seconds if shared and name.startswith(shared)}
     own = str(Path(mutant.path).relative_to("src/chase").with_suffix(""))
@@ -198,7 +199,7 @@ def _run_tests(tree: Path, seconds: int) -> None:
         os._exit(int(code))
 
 
-def run(seed: int, again: bool, most: float, areas: Sequence[str]) -> None:
+def run(seed: int, label: str, again: bool, most: float, areas: Sequence[str]) -> None:
     """Every mutant of the sample that has no row yet, or that survived."""
     rows = {row["name"]: row for row in _rows()}
     done = {name for name, row in rows.items() if not again or row["outcome"] in KILLED}
@@ -213,34 +214,54 @@ def run(seed: int, again: bool, most: float, areas: Sequence[str]) -> None:
             outcome, by = tried(mutant, chosen, 10 + 3 * sum(seconds[name] for name in chosen), tree)
             told = {key: getattr(mutant, key) for key in ("name", "line", "operator", "before", "after")}
             spent = round(time.monotonic() - started, 1)
-            row = {"area": area, **told, "outcome": outcome, "by": by, "tests": len(chosen), "seconds": spent}
+            row = {
+                "label": label,
+                "area": area,
+                **told,
+                "outcome": outcome,
+                "by": by,
+                "tests": len(chosen),
+                "seconds": spent,
+            }
             file.write(json.dumps(row) + "\n")
             file.flush()
             sys.stderr.write(f"{count}/{len(waiting)} {mutant.name} {outcome} {spent} s\n")
 
 
 def _rows() -> list[Row]:
-    return [json.loads(line) for line in ROWS.read_text().splitlines()] if ROWS.exists() else []
+    return [{"label": "before", **json.loads(line)} for line in ROWS.read_text().splitlines()] if ROWS.exists() else []
 
 
-def report() -> None:
-    """The share killed by area and kind of change, with its interval, and every survivor."""
+def report(seed: int) -> None:
+    """The share killed by area and kind of change, with its interval, after each label's tests; and every survivor."""
     from studies.reader_scores import write
     from studies.running import share_of
 
-    last = {row["name"]: row for row in _rows()}.values()
+    meant = {mutant.name for _, mutant in sample(seed, ())}
+    rows = [row for row in _rows() if row["name"] in meant]
     found: dict[str, Any] = {}
-    for area in AREAS:
-        for kind in ("logic", "calls"):
-            rows = [row for row in last if row["area"] == area and (row["operator"] in CALLS) is (kind == "calls")]
-            flags = [row["outcome"] in KILLED for row in rows]
-            found[f"{area}, {kind}"] = share_of(flags) | {"outcomes": Counter(row["outcome"] for row in rows)}
-    for name, share in found.items():
-        sys.stdout.write(f"{name}: {share['value']:.1%} ({share['low']:.1%} to {share['high']:.1%}) of {share['n']}\n")
-    left = [row for row in last if row["outcome"] not in KILLED]
-    for row in left:
+    for label in dict.fromkeys(row["label"] for row in rows):
+        upto = [place for place, row in enumerate(rows) if row["label"] == label][-1]
+        last = {row["name"]: row for row in rows[: upto + 1]}
+        found[label] = {area: share_of([row["outcome"] in KILLED for row in of]) for area, of in _strata(last.values())}
+        for area, share in found[label].items():
+            text = f"{share['value']:.1%} ({share['low']:.1%} to {share['high']:.1%}) of {share['n']}"
+            sys.stdout.write(f"{label}: {area}: {text}\n")
+    left = [row for row in {row["name"]: row for row in rows}.values() if row["outcome"] not in KILLED]
+    for row in sorted(left, key=lambda row: (row["name"].partition(":")[0], row["line"])):
         sys.stdout.write(f"{row['name']} line {row['line']}: {row['before']} -> {row['after']}\n")
     write("mutation", {"shares": found, "survivors": left})
+
+
+def _strata(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
+    """The rows of each area, of both kinds of change and of all."""
+    kept = list(rows)
+    strata = []
+    for area in AREAS:
+        of = [row for row in kept if row["area"] == area]
+        calls = [row for row in of if row["operator"] in CALLS]
+        strata += [(f"{area}, logic", [row for row in of if row not in calls]), (f"{area}, calls", calls), (area, of)]
+    return [*strata, ("all", kept)]
 
 
 def main() -> None:
@@ -248,15 +269,16 @@ def main() -> None:
     parser.add_argument("part", choices=("record", "run", "report"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=60.0, help="of tests for one mutant, as recorded")
+    parser.add_argument("--label", default="now", help="what the report calls the tests as they are")
     parser.add_argument("--again", action="store_true", help="try those that survived once more")
     parser.add_argument("--only", nargs="*", default=[], help="record: test files to record again; run: areas")
     given = parser.parse_args()
     if given.part == "record":
         record(given.only)
     elif given.part == "run":
-        run(given.seed, given.again, given.seconds, given.only)
+        run(given.seed, given.label, given.again, given.seconds, given.only)
     else:
-        report()
+        report(given.seed)
 
 
 if __name__ == "__main__":

@@ -202,6 +202,14 @@ async def test_another_draw_of_the_same_operator_is_no_other_operator(ledger: Sy
     assert [finding.screened.operators for finding in result.findings] == [1]
 
 
+async def test_what_any_earlier_round_evaluated_is_a_duplicate(ledger: SynLedger) -> None:
+    result = await searched(
+        ledger, {"equalise": 0.25, "permute": 0.125}, given(DEPTH), given(LISTING), given(DEPTH), given(LISTING)
+    )  # fmt: skip
+    assert [record["verdict"] for record in result.tried] == ["valid", "valid", "duplicate", "duplicate"]
+    assert [record["destruction"] is None for record in result.tried] == [False, False, True, True]
+
+
 # Search, then confirmation
 
 

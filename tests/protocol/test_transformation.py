@@ -187,6 +187,13 @@ def test_what_is_outside_the_allowlist_is_refused_with_the_reason(form: Any, rea
         parse_ledger(form)
 
 
+def test_a_text_of_65536_characters_is_read_and_one_more_is_not() -> None:
+    text = json.dumps({"benchmark": "syn-ledger", "operators": []})
+    assert parse_ledger(text.ljust(65_536)).transformation == OperatorList()
+    with pytest.raises(UserError, match="longer than 65536 characters"):
+        parse_ledger(text.ljust(65_537))
+
+
 def test_every_operator_of_the_allowlist_can_be_told_in_one_line() -> None:
     for kind in ALLOWLIST.values():
         assert kind.summary

@@ -200,10 +200,14 @@ def _run_tests(tree: Path, seconds: int) -> None:
 
 
 def run(seed: int, label: str, again: bool, most: float, areas: Sequence[str]) -> None:
-    """Every mutant of the sample that has no row yet, or that survived."""
-    rows = {row["name"]: row for row in _rows()}
-    done = {name for name, row in rows.items() if not again or row["outcome"] in KILLED}
-    waiting = [(a, mutant) for a, mutant in sample(seed, areas) if mutant.name not in done]
+    """Every mutant of the sample that has no row yet; or those that survived, once more."""
+    known = {row["name"]: row["outcome"] for row in _rows()}
+    survived = {name for name, outcome in known.items() if outcome not in KILLED}
+    waiting = [
+        (area, mutant)
+        for area, mutant in sample(seed, areas)
+        if (mutant.name in survived if again else mutant.name not in known)
+    ]
     tests, seconds = recorded()
     for name in WARM:
         importlib.import_module(name)

@@ -379,3 +379,7 @@ def test_everything_that_decides_the_result_is_in_its_description(ledger: SynLed
     ]
     described = [plan.describe("f"), plan.describe("g"), *(replace(plan, **c).describe("f") for c in changes)]
     assert all(left != right for i, left in enumerate(described) for right in described[:i])
+    assert set(described[0]) == {
+        "command", "benchmark", "content_hash", "model_fingerprint", "baseline", "harness", "challenger", "rounds",
+        "proposals", "evaluated", "reduce", "level", "rollouts", "tasks", "seed", "confirm_size", "use_cert", "given",
+    }, "a run of another name for one of them would not be found again"  # fmt: skip

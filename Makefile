@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-fast test-live check perf constraints clean
+.PHONY: help demo test test-fast test-live check perf mutation constraints clean
 
 help:
 	@echo "make demo       install, then find a shortcut, prove it and repair it (simulated)"
@@ -13,6 +13,7 @@ help:
 	@echo "make test-live  the tests that ask a real, tiny language model on this machine"
 	@echo "make check      ruff, mypy and the import rule"
 	@echo "make perf       speed, as ratios against peers in the same run"
+	@echo "make mutation   which small faults the tests would notice (an hour or two; docs/testing.md)"
 
 $(VENV)/.base: pyproject.toml constraints.txt
 	@echo "Setting up $(VENV) (once; about a minute) ..."
@@ -54,6 +55,12 @@ check: $(VENV)/.test
 perf: $(VENV)/.test
 	$(BIN)/python -m benchmarks_perf
 
+mutation: $(VENV)/.test
+	@$(PIP) -e '.[mutation]'
+	$(BIN)/python -m studies.mutation record
+	$(BIN)/python -m studies.mutation run
+	$(BIN)/python -m studies.mutation report
+
 constraints:
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet uv
@@ -62,4 +69,4 @@ constraints:
 	@LC_ALL=C sort -t= -k1,1 -o constraints.txt constraints.txt
 
 clean:
-	rm -rf $(VENV) demo .demo.new .demo.old dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) demo .demo.new .demo.old dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .mutation

@@ -11,7 +11,7 @@ from chase.methods.best_of_n import harnesses
 from chase.methods.chase import ChaseOptions
 from chase.methods.meta_harness import MetaHarness, MetaHarnessOptions
 from chase.protocol.kit import ProtocolKit
-from tests.methods.test_paper_replay import BOUNDARY, CONTEXT, draft, replay
+from tests.methods.replay import BOUNDARY, CONTEXT, draft, replay
 
 
 @pytest.fixture(scope="module")

@@ -44,8 +44,8 @@ from tests.methods.agents import (
     proposals,
     submitting,
 )
+from tests.methods.replay import EVOLUTION, replay
 from tests.methods.runs import Told, few_tasks, plan, running
-from tests.methods.test_paper_replay import EVOLUTION, replay
 
 MARK = HistoryTools(Path(), tokens=1, seed=key_bits("propose", 0) & 0x7FFFFFFF).mark
 INJECTION = (

@@ -202,6 +202,14 @@ async def test_another_draw_of_the_same_operator_is_no_other_operator(ledger: Sy
     assert [finding.screened.operators for finding in result.findings] == [1]
 
 
+async def test_what_any_earlier_round_evaluated_is_a_duplicate(ledger: SynLedger) -> None:
+    result = await searched(
+        ledger, {"equalise": 0.25, "permute": 0.125}, given(DEPTH), given(LISTING), given(DEPTH), given(LISTING)
+    )  # fmt: skip
+    assert [record["verdict"] for record in result.tried] == ["valid", "valid", "duplicate", "duplicate"]
+    assert [record["destruction"] is None for record in result.tried] == [False, False, True, True]
+
+
 # Search, then confirmation
 
 
@@ -371,3 +379,7 @@ def test_everything_that_decides_the_result_is_in_its_description(ledger: SynLed
     ]
     described = [plan.describe("f"), plan.describe("g"), *(replace(plan, **c).describe("f") for c in changes)]
     assert all(left != right for i, left in enumerate(described) for right in described[:i])
+    assert set(described[0]) == {
+        "command", "benchmark", "content_hash", "model_fingerprint", "baseline", "harness", "challenger", "rounds",
+        "proposals", "evaluated", "reduce", "level", "rollouts", "tasks", "seed", "confirm_size", "use_cert", "given",
+    }, "a run of another name for one of them would not be found again"  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -113,14 +113,19 @@ GAINS_THERE = {"released": Fraction(1, 4), "b1": Fraction(1, 5), "neutral": Frac
 
 
 class FiguresArena:
-    """`H_0` scores a half on every task, `H*` so much more under each variant."""
+    """`H_0` scores a half on every task, `H*` so much more under each variant, and an eighth beside it on `evo`."""
+
+    asked: ClassVar[list[tuple[str, list[str]]]] = []
+    """(role, variants)."""
 
     def __init__(self, *_: object) -> None: ...
 
     async def means(self, harnesses: Sequence[Contender], variants: Sequence[Variant], role: str) -> Means:
+        self.asked.append((role, [v.name for v in variants]))
+        more = Fraction(1, 8) if role == "evo" else 0
         return {
             (h.name, v.name): dict.fromkeys(
-                (f"{role}-1", f"{role}-2"), Fraction(1, 2) + (GAINS_THERE[v.name] if h.name == "H*" else 0)
+                (f"{role}-1", f"{role}-2"), Fraction(1, 2) + (GAINS_THERE[v.name] + more if h.name == "H*" else 0)
             )
             for h in harnesses
             for v in variants
@@ -131,6 +136,7 @@ async def test_the_neutral_benchmark_is_reported_and_is_none_of_the_archives_cou
     ledger: SynLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chase.methods.certification.StoreArena", FiguresArena)
+    monkeypatch.setattr(FiguresArena, "asked", asked := [])
     benchmark = few_tasks(ledger)
     design = plan(benchmark, seed=SEED, kit=ProtocolKit(benchmark))
     h0, final = (Contender(name=name, harness=make_harness(memory=name)) for name in ("H0", "H1"))
@@ -143,3 +149,15 @@ async def test_the_neutral_benchmark_is_reported_and_is_none_of_the_archives_cou
         certified = await run.certify(evolved)
     assert certified.destruction["neutral"].value == 0.75
     assert (certified.worst, certified.gamma.value, certified.g_min.value) == ("b1", 0.05, 0.2)
+    assert {name: gain.value for name, gain in certified.gains.items()} == {
+        "released": 0.25,
+        "b1": 0.2,
+        "neutral": -0.5,
+    }
+    assert {name: score.value for name, score in certified.scores["H*"].items()} == {
+        "released": 0.75, "b1": 0.7, "neutral": 0.0,
+    }  # fmt: skip
+    assert {score.value for score in certified.scores["H0"].values()} == {0.5}
+    assert (certified.excess_search_gain.value, certified.excess_search_gain.n, certified.tasks) == (0.125, 4, 2)
+    assert certified.variants["b1"] == archived.transformation.hash
+    assert asked == [("cert", ["released", "b1", "neutral"]), ("evo", ["released"])], "nothing more is paid for"

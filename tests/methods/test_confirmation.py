@@ -12,7 +12,7 @@ from chase.core.events import Confirmed
 from chase.protocol.firewall import FirewallRecord
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.proposal import Proposal
-from tests.methods.test_paper_replay import replay
+from tests.methods.replay import replay
 
 
 class FailsOnFreshTasks(ProtocolKit):

@@ -12,7 +12,7 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.methods.chase_without_challenger import ChaseWithoutChallenger, ChaseWithoutChallengerOptions
 from chase.methods.evolution import EvolutionOutcome
 from chase.protocol.kit import ProtocolKit
-from tests.methods.test_paper_replay import BOUNDARY, CONTEXT, EVOLUTION, draft, replay
+from tests.methods.replay import BOUNDARY, CONTEXT, EVOLUTION, draft, replay
 
 WORSE = dict.fromkeys(EVOLUTION, (-1, -1))
 """Every candidate scores less than the initial harness."""

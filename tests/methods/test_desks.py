@@ -1,4 +1,4 @@
-"""A Proposer's desk: what an assignment and gates make of what is asked and what is accepted."""
+"""Desks: what an assignment and gates make of what a Proposer is asked, and what goes back to either agent."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import pytest
 
 from chase.agents.history import HistoryWriter
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.core.agents import ALL_EDITS, Candidate, CandidateTrack, ProposerContext, Refusal
+from chase.core.agents import ALL_EDITS, Candidate, CandidateTrack, ChallengerContext, Draft, ProposerContext, Refusal
 from chase.core.errors import UserError
 from chase.harness.folder import render_files
 from chase.methods.arena import Contender
-from chase.methods.desks import Assignment, ProposerDesk
+from chase.methods.desks import FURTHER_TRIES, LONGEST_REFUSAL, Assignment, ChallengerDesk, ProposerDesk
 from chase.methods.journal import Journal
 from chase.methods.selection import Standing, Submitted, Violation
+from chase.protocol.kit import ProtocolKit
 from chase.store.workspace import Workspace
 from chase.testing.ledger import H0
 
@@ -151,3 +152,82 @@ async def test_a_free_candidate_that_was_evaluated_gives_way_to_a_new_one(tmp_pa
 def test_an_assignment_that_cannot_be_carried_out_is_refused(wrong: dict[str, object], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         Assignment(**wrong)  # type: ignore[arg-type]
+
+
+# The Challenger's
+
+
+@dataclass
+class Drafts:
+    """A Challenger that answers what it was given to say, one list after the other."""
+
+    says: list[list[Draft]]
+    contexts: list[ChallengerContext] = field(default_factory=list)
+    refused: list[list[str]] = field(default_factory=list)
+    name: str = "drafts"
+
+    async def challenge(self, context: ChallengerContext) -> Sequence[Draft]:
+        self.contexts.append(context)
+        return self.says.pop(0)
+
+    async def revise(self, context: ChallengerContext, refused: Sequence[Refusal]) -> Sequence[Draft]:
+        self.refused.append([str(refusal) for refusal in refused])
+        return self.says.pop(0) if self.says else []
+
+
+def reverse(aspect: str) -> Draft:
+    return Draft(form={"benchmark": "syn-ledger", "operators": [{"name": "reverse", "arguments": {"aspect": aspect}}]})
+
+
+async def drafted(
+    challenger: Drafts, kit: ProtocolKit, folder: Path, archived: Sequence[str] = (), proposals: int = 3
+) -> list[Draft]:
+    desk = ChallengerDesk(
+        challenger=challenger, tree=HistoryWriter(folder / "tree"), journal=Journal(Workspace(folder), "run-1"),
+        kit=kit, seed=1,
+    )  # fmt: skip
+    return await desk.drafts(1, INITIAL, INITIAL, proposals=proposals, evaluated=2, archived=archived)
+
+
+async def test_a_challenger_is_told_of_each_answer_once_and_how_many_are_missing(
+    kit: ProtocolKit, tmp_path: Path
+) -> None:
+    challenger = Drafts([[reverse("depth"), reverse("?")], [reverse("!"), reverse("depth")], [reverse("rank")], []])
+    found = await drafted(challenger, kit, tmp_path)
+    assert found == [reverse(aspect) for aspect in ("depth", "?", "!", "depth", "rank")]
+    first, second = challenger.refused
+    assert [told.partition(":")[0] for told in first] == ["proposal 2", "the submission"]
+    assert "operator 'reverse': aspect" in first[0]
+    assert first[1] == "the submission: 1 of 3 distinct proposals can be used: write the others"
+    assert [told.partition(":")[0] for told in second] == ["proposal 3", "proposal 4", "the submission"]
+    assert second[1] == "proposal 4: the same as proposal 1: write another"
+
+
+async def test_a_challenger_with_enough_good_proposals_is_told_nothing(kit: ProtocolKit, tmp_path: Path) -> None:
+    enough = Drafts([[reverse("depth"), reverse("depth"), reverse("rank")]])
+    assert len(await drafted(enough, kit, tmp_path, proposals=2)) == 2, "no more at a time than were asked for"
+    assert [told.partition(":")[0] for told in enough.refused[0]] == ["proposal 2", "the submission"]
+    both = Drafts([[reverse("depth"), reverse("rank")]])
+    await drafted(both, kit, tmp_path / "both", proposals=2)
+    assert both.refused == []
+
+
+async def test_what_is_archived_is_no_proposal(kit: ProtocolKit, tmp_path: Path) -> None:
+    archived = kit.parse(reverse("depth").form).transformation.hash
+    challenger = Drafts([[reverse("depth")]])
+    await drafted(challenger, kit, tmp_path, archived=[archived], proposals=1)
+    assert challenger.refused == [
+        [
+            "proposal 1: the same as an archived transformation: write another",
+            "the submission: 0 of 1 distinct proposals can be used: write the others",
+        ]
+    ]
+    [context] = challenger.contexts
+    assert (context.round, context.current, context.initial) == (1, "H0", "H0")
+    assert (context.proposals, context.evaluated, context.benchmark) == (1, 2, "syn-ledger")
+    assert context.operators == kit.operators()
+    assert context.effects == kit.effects
+
+
+def test_an_agent_gets_two_messages_back_and_a_thousand_characters_of_a_refusal() -> None:
+    assert (FURTHER_TRIES, LONGEST_REFUSAL) == (2, 1000)

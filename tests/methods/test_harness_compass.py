@@ -28,8 +28,8 @@ from chase.testing.almanac.benchmark import open_almanac
 from chase.testing.ledger import H0
 from chase.testing.object_graph import reachable
 from tests.methods.agents import FORMS, GOOD, STRUCTURE, agents, candidate, handed, submitting
+from tests.methods.replay import Replay, replay
 from tests.methods.runs import SpyingProposer, few_tasks, plan, running, texts
-from tests.methods.test_paper_replay import Replay, replay
 
 BOTH = (HarnessCompass(), B0Access())
 FIGURES: Mapping[str, tuple[int, int]] = {

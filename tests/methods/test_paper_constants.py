@@ -13,7 +13,7 @@ import pytest
 from chase.benchmarks.syn_ledger.terms import DEFAULTS
 from chase.methods.audit import SearchSettings
 from chase.methods.chase import ChaseOptions
-from chase.methods.counterfactuals import EVALUATED, KEEPS
+from chase.methods.counterfactuals import EVALUATED, KEEPS, MOST_REDUCED
 from chase.methods.desks import MOST_CANDIDATES
 from chase.runs.settings import AuditSettings
 
@@ -33,6 +33,10 @@ def test_a_challenger_writes_eight_proposals_of_which_two_are_evaluated() -> Non
     assert EVALUATED == 2
 
 
+def test_an_audit_searches_three_rounds_at_95_percent() -> None:
+    assert asdict(SearchSettings()) == {"rounds": 3, "proposals": 8, "evaluated": 2, "reduce": True, "level": 0.95}
+
+
 def test_a_round_has_three_candidates_at_most() -> None:
     assert MOST_CANDIDATES == 3
 
@@ -40,6 +44,7 @@ def test_a_round_has_three_candidates_at_most() -> None:
 def test_a_reduced_composition_keeps_four_fifths() -> None:
     """Ours: the paper does not reduce."""
     assert Fraction(4, 5) == KEEPS
+    assert MOST_REDUCED == 2
 
 
 @pytest.mark.parametrize(("name", "eta"), [("syn-ledger", "0.05"), ("officeqa", "0.075")])

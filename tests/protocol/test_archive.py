@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,33 @@ def test_an_archive_survives_a_round_trip_and_replays(two_entries: Archive, smal
     assert again.entry("b2").hash == proposal_of(SHIFT).transformation.hash
 
 
+def test_an_entry_holds_what_its_replay_needs_and_the_digest_of_the_one_before(
+    two_entries: Archive, subject: Any
+) -> None:
+    first, second = two_entries.entries
+    proposal = proposal_of(REVERSE)
+    assert (first.name, first.round, first.hash, first.previous) == ("b1", 1, proposal.transformation.hash, "")
+    assert first.transformation == proposal.to_json()
+    assert first.views == views_digest(proposal, subject) != second.views
+    assert first.firewall == [asdict(verdict) for verdict in run_checks(proposal, subject).verdicts]
+    assert (first.discovery, first.confirmation) == ({"value": 0.1}, {"value": 0.08})
+    assert (second.name, second.previous) == ("b2", first.digest())
+    assert two_entries.hashes == {first.hash, second.hash}
+
+
+def test_an_entry_is_found_by_name_number_or_six_characters_of_its_hash(two_entries: Archive) -> None:
+    second = two_entries.entries[1]
+    assert [two_entries.entry(name) for name in ("b2", "2", second.hash[:6], second.hash)] == [second] * 4
+    for wrong in (second.hash[:5], second.hash[1:], "", "b"):
+        with pytest.raises(UserError, match="unknown archive entry"):
+            two_entries.entry(wrong)
+    twice = replace(two_entries, entries=(second, second))
+    with pytest.raises(UserError, match="ambiguous archive entry"):
+        twice.entry("b2")
+    with pytest.raises(UserError, match="only the released benchmark"):
+        replace(two_entries, entries=()).entry("b1")
+
+
 def test_the_same_transformation_enters_once(two_entries: Archive, subject: Any) -> None:
     with pytest.raises(IntegrityError, match="archived already"):
         archived(two_entries, proposal_of(REVERSE), subject)
@@ -108,6 +135,24 @@ def test_a_replay_that_shows_something_else_is_a_problem(two_entries: Archive, s
     entry = two_entries.entries[0].model_copy(update={"views": "0" * 64})
     problems = replay(replace(two_entries, entries=(entry,)), small)[0].problems
     assert problems == ("it shows something else now",)
+
+
+def test_every_problem_of_a_replay_is_told_and_the_others_are_replayed(two_entries: Archive, small: SynLedger) -> None:
+    form = json.loads(json.dumps(two_entries.entries[0].transformation))
+    form["declared"] = []
+    update = {"transformation": form, "hash": "0" * 64, "views": "0" * 64}
+    damaged = replace(two_entries, entries=(two_entries.entries[0].model_copy(update=update), two_entries.entries[1]))
+    assert [(found.name, found.problems) for found in replay(damaged, small)] == [
+        (
+            "b1",
+            (
+                "its canonical form is another one now",
+                "it shows something else now",
+                "it is not valid any more: declared-changes",
+            ),
+        ),
+        ("b2", ()),
+    ]
 
 
 def test_an_operator_version_that_is_unknown_is_a_problem(two_entries: Archive, small: SynLedger) -> None:

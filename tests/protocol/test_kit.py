@@ -10,7 +10,7 @@ import pytest
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.interfaces import OperatorKind
 from chase.core.values import Json
-from chase.protocol.kit import LEAST, WINDOW, ProtocolKit, changed_fields
+from chase.protocol.kit import LEAST, WINDOW, ProtocolKit, _correlation, _ranks, changed_fields
 from chase.testing.almanac.benchmark import Almanac
 
 
@@ -31,6 +31,14 @@ def test_every_effects_operator_parses_and_does_what_it_says(kit: ProtocolKit) -
         proposal = kit.parse({"benchmark": kit.benchmark.base, "operators": [dict(effect.operator)]})
         assert kit.touched(proposal.transformation, kit.example) == effect.touched
         assert all(LEAST < change <= 2.0 for change in effect.touched.values())
+
+
+def test_ranks_of_equal_values_are_their_middle_and_a_constant_correlates_with_nothing() -> None:
+    assert _ranks([5.0, 1.0, 5.0, 3.0, 1.0]) == [3.5, 0.5, 3.5, 2.0, 0.5]
+    assert _correlation([0.0, 1.0, 2.0], [2.0, 1.0, 0.0]) == -1.0
+    assert _correlation([0.0, 1.0, 2.0, 3.0], [0.0, 2.0, 1.0, 3.0]) == pytest.approx(0.8)
+    assert _correlation([1.0, 1.0, 1.0], [0.0, 1.0, 2.0]) == 0.0
+    assert LEAST == 0.25
 
 
 def test_effects_are_the_same_every_time(kit: ProtocolKit, ledger: SynLedger) -> None:

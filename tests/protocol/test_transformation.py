@@ -120,6 +120,32 @@ def test_operators_change_only_the_fields_they_declare(ledger: SynLedger, form: 
     assert state.changed_fields(transformation.apply(state)) <= transformation.declared
 
 
+def test_a_proposal_is_written_with_every_default_and_read_word_for_word() -> None:
+    operators = [
+        {"name": "permute", "arguments": {"aspect": "name"}, "seed": 5},
+        {"name": "permute", "arguments": {"aspect": "name"}},
+        {"name": "permute", "arguments": {"aspect": "name"}},
+    ]
+    said = {"description": "what it does", "claims": ["harmless"]}
+    fields = sorted(SynLedger.protocol_fields)[:2]
+    form = {"benchmark": "syn-ledger", "operators": operators, "seed": 7, "declared": fields, **said}
+    proposal = parse_ledger({"schema": "chase.transformation/1", **form})
+    assert (proposal.description, proposal.claims, proposal.declared) == ("what it does", ("harmless",), set(fields))
+    written = proposal.to_json()
+    assert written["schema"] == "chase.transformation/1"
+    assert [operator["version"] for operator in written["operators"]] == [1, 1, 1]
+    seeds = [operator["seed"] for operator in written["operators"]]
+    assert seeds[0] == 5
+    assert len({*seeds}) == 3, "two equal operators draw differently"
+
+    def seeds_of(**changes: Any) -> list[int]:
+        return [operator["seed"] for operator in parse_ledger({**form, **changes}).to_json()["operators"]]
+
+    assert seeds_of(claims=[]) == seeds
+    assert not set(seeds_of(seed=8)[1:]) & set(seeds)
+    assert all(0 <= seed < 2**48 for seed in seeds)
+
+
 def test_a_seed_is_part_of_the_canonical_form_only_where_it_matters() -> None:
     def hash_of(name: str, arguments: dict[str, Any], seed: int) -> str:
         form = {"benchmark": "syn-ledger", "operators": [{"name": name, "arguments": arguments}], "seed": seed}
@@ -144,6 +170,11 @@ def test_a_seed_is_part_of_the_canonical_form_only_where_it_matters() -> None:
         ({"benchmark": "syn-ledger", "operators": [{"name": "shift", "arguments": {"by": 3, "if": "x"}}]}, "if"),
         ({"benchmark": "syn-ledger", "operators": [], "declared": ["answer"]}, "no protocol field"),
         ({"benchmark": "syn-ledger", "operators": [], "code": "import os"}, "code"),
+        ({"schema": "chase.transformation/2", "benchmark": "syn-ledger", "operators": []}, "chase.transformation/1"),
+        ({"benchmark": "syn-ledger", "operators": [], "seed": 2**48}, "seed"),
+        ({"benchmark": "syn-ledger", "operators": [], "seed": -1}, "seed"),
+        ({"benchmark": "syn-ledger", "operators": [], "description": "x" * 4001}, "4000"),
+        ({"benchmark": "syn-ledger", "operators": [], "claims": ["x"] * 21}, "20"),
         ({"benchmark": "syn-ledger", "operators": [{"name": "shift", "arguments": {"by": 1}}] * 13}, "at most 12"),
         ("{not json", "not valid JSON"),
         ("[" * 100_000, "longer than"),
@@ -154,6 +185,13 @@ def test_a_seed_is_part_of_the_canonical_form_only_where_it_matters() -> None:
 def test_what_is_outside_the_allowlist_is_refused_with_the_reason(form: Any, reason: str) -> None:
     with pytest.raises(UserError, match=reason):
         parse_ledger(form)
+
+
+def test_a_text_of_65536_characters_is_read_and_one_more_is_not() -> None:
+    text = json.dumps({"benchmark": "syn-ledger", "operators": []})
+    assert parse_ledger(text.ljust(65_536)).transformation == OperatorList()
+    with pytest.raises(UserError, match="longer than 65536 characters"):
+        parse_ledger(text.ljust(65_537))
 
 
 def test_every_operator_of_the_allowlist_can_be_told_in_one_line() -> None:

@@ -69,6 +69,27 @@ def test_a_quantile_is_that_of_drawn_weights() -> None:
         assert probability_at_most(m, weighted(values), 2.0) == pytest.approx(np.mean(drawn <= m), abs=0.003)
 
 
+def test_the_borders_are_those_of_scores_and_their_differences() -> None:
+    assert (SCORES, GAINS, DESTRUCTIONS) == ((0.0, 1.0), (-1.0, 1.0), (-2.0, 2.0))
+
+
+@pytest.mark.parametrize("m", [0.05, 0.3, 0.45, 0.499, 0.5, 0.501, 0.55, 0.7, 0.95])
+def test_one_value_and_the_border_are_weighted_evenly(m: float) -> None:
+    """Of a single 0 and the border 1 the weighted sum is uniform, in the middle too, where the formula gives out."""
+    assert probability_at_most(m, weighted([0.0]), 1.0) == pytest.approx(m, abs=0.005)
+
+
+def test_a_sum_of_weights_lies_between_what_is_weighted() -> None:
+    values = weighted([0.25, 0.5])
+    assert [probability_at_most(m, values, 1.0) for m in (0.0, 0.25, 1.0, 2.0)] == [0.0, 0.0, 1.0, 1.0]
+    assert 0.0 < probability_at_most(0.5, values, 1.0) < 0.5, "a value that is hit exactly takes no part"
+
+
+def test_values_are_counted_in_their_order_as_often_as_is_said() -> None:
+    assert weighted([1.0, -1.0, 1.0]) == ((-1.0, 1.0), (1.0, 2.0))
+    assert weighted([1.0, -1.0, 1.0], 0.5) == ((-1.0, 0.5), (1.0, 1.0))
+
+
 def test_a_value_beyond_the_borders_is_refused() -> None:
     for value in (-0.1, 1.1):
         with pytest.raises(ValueError, match="beyond the borders"):

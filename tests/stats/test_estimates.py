@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import product
+from statistics import stdev
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chase.stats.bounded import DESTRUCTIONS, GAINS, SCORES
+from chase.stats.bounded import DESTRUCTIONS, GAINS, SCORES, interval
 from chase.stats.destruction import (
+    ArchiveSummary,
     archive_summary,
     destruction,
     excess_estimate,
@@ -21,7 +24,7 @@ from chase.stats.destruction import (
     reaches,
     within,
 )
-from chase.stats.estimates import UnequalCoverage, difference, estimate, mean, within_task_means
+from chase.stats.estimates import UnequalCoverage, difference, estimate, mean, within_task_means, z_score
 
 TASKS = [f"t{i}" for i in range(16)]
 scores = st.lists(st.sampled_from([0.0, 1.0]), min_size=5, max_size=5)
@@ -37,6 +40,13 @@ def test_rollouts_are_averaged_within_task_before_tasks_are() -> None:
 def test_unequal_numbers_of_rollouts_are_refused() -> None:
     with pytest.raises(UnequalCoverage, match="unequal numbers"):
         within_task_means({"a": [1.0, 0.0], "b": [1.0]})
+
+
+def test_a_task_without_a_rollout_and_no_task_at_all_have_no_mean() -> None:
+    with pytest.raises(UnequalCoverage, match=r"unequal numbers of rollouts: \[0\]"):
+        within_task_means({"a": [], "b": []})
+    with pytest.raises(ValueError, match="no tasks"):
+        mean({})
 
 
 def test_cells_over_different_tasks_are_not_compared() -> None:
@@ -64,6 +74,14 @@ def test_surviving_gain_plus_destroyed_gain_is_the_released_gain(a, b, c, d) -> 
     assert summary.gamma == max(Fraction(0), mean(destruction(gains["released"], gains["other"])))
 
 
+def test_the_worst_entry_is_named_and_of_equal_ones_the_released_benchmark() -> None:
+    per_task = {name: {"t": Fraction(value, 10)} for name, value in {"b1": 3, "released": 3, "b2": 1, "b3": 2}.items()}
+    assert archive_summary(per_task, released="released").worst == "b2"
+    assert archive_summary({name: per_task[name] for name in ("b1", "released")}, released="released") == (
+        ArchiveSummary(g_rel=Fraction(3, 10), gamma=Fraction(0), g_min=Fraction(3, 10), worst="released")
+    )
+
+
 def test_an_archive_without_the_released_benchmark_is_refused() -> None:
     with pytest.raises(ValueError, match="always holds"):
         archive_summary({"other": {"a": Fraction(0)}}, released="released")
@@ -75,6 +93,22 @@ def test_a_standard_error_is_that_of_the_mean_over_tasks() -> None:
     assert found.low < found.value < found.high
 
 
+def test_one_task_has_no_spread_and_a_level_is_the_intervals() -> None:
+    one = estimate({"a": Fraction(1, 2)}, SCORES, level=0.5)
+    assert (one.value, one.se, one.n, one.level) == (0.5, 0.0, 1, 0.5)
+    assert (one.low, one.high) == interval([0.5], SCORES, level=0.5)
+    usual = estimate({"a": Fraction(0), "b": Fraction(1)}, SCORES)
+    assert (usual.level, usual.low, usual.high) == (0.95, *interval([0.0, 1.0], SCORES, level=0.95))
+
+
+def test_a_mean_in_standard_errors_by_hand_and_nothing_where_nothing_can_be_said() -> None:
+    """1, 2, 3, 6 have mean 3 and variance 14/3: 3 / √(14/12)."""
+    assert z_score([1, 2, 3, 6]) == pytest.approx(3 / (14 / 12) ** 0.5)
+    assert z_score([1, 2, 3]) == 0.0
+    assert z_score([1, 2, 3], least=3) == pytest.approx(2 / (1 / 3) ** 0.5)
+    assert z_score([2, 2, 2, 2]) == 0.0
+
+
 def test_the_interval_of_an_excess_is_put_together_from_both() -> None:
     search = {f"s{i}": Fraction(i % 2) for i in range(40)}
     test = {f"t{i}": Fraction(0) for i in range(10)}
@@ -84,6 +118,17 @@ def test_the_interval_of_an_excess_is_put_together_from_both() -> None:
     assert found.low == pytest.approx(0.5 - math.hypot(0.5 - one.low, other.high))
     assert found.high == pytest.approx(0.5 + math.hypot(one.high - 0.5, other.low))
     assert found.low < 0.2, "ten tasks without any gain leave much open"
+    assert found.level == 0.95
+
+
+def test_an_excess_adds_up_the_spread_of_both() -> None:
+    search = {f"s{i}": Fraction(i % 2) for i in range(8)}
+    test = {f"t{i}": Fraction(1 if i < 3 else -1) for i in range(12)}
+    found, one, other = excess_estimate(search, test), estimate(search, GAINS), estimate(test, GAINS)
+    assert (found.value, found.n) == (1.0, 20)
+    assert found.se == pytest.approx(math.hypot(one.se, other.se))
+    assert found.low == pytest.approx(1.0 - math.hypot(0.5 - one.low, other.high + 0.5))
+    assert found.high == pytest.approx(1.0 + math.hypot(one.high - 0.5, -0.5 - other.low))
 
 
 def test_excess_search_gain_needs_disjoint_sets() -> None:
@@ -105,6 +150,37 @@ def test_a_gain_that_scales_with_the_base_rate_has_no_log_odds_destruction() -> 
     assert plain > Fraction(1, 20)
     assert abs(diagnostic.value) < 0.02
     assert diagnostic == log_odds_destruction(four, seed=1, resamples=200)
+
+
+def solved(*tasks: int) -> dict[str, Fraction]:
+    return {f"t{i}": Fraction(i in tasks) for i in range(4)}
+
+
+def test_log_odds_by_hand_and_their_spread_over_every_draw_of_tasks() -> None:
+    """(k + ½)/(n + 1) of 3, 1, 2 and 2 of four tasks are odds of 7/3, 3/7, 1 and 1. All 256 draws are gone through."""
+    four = [solved(0, 1, 2), solved(0), solved(1, 3), solved(0, 1)]
+    found = log_odds_destruction(four, seed=1)
+    assert found.value == pytest.approx(2 * math.log(7 / 3))
+    assert (found.n, found.level) == (4, 0.95)
+
+    def log_odds(drawn: tuple[int, ...]) -> float:
+        counts = [sum(cell[f"t{i}"] for i in drawn) for cell in four]
+        logits = [math.log((k + 0.5) / (4 - k + 0.5)) for k in map(float, counts)]
+        return logits[0] - logits[1] - logits[2] + logits[3]
+
+    every = sorted(log_odds(drawn) for drawn in product(range(4), repeat=4))
+    assert found.se == pytest.approx(stdev(every), rel=0.05)
+    assert every[2] - 1e-9 <= found.low <= every[10] + 1e-9, "2.5 % are 6.4 of 256"
+    assert every[245] - 1e-9 <= found.high <= every[253] + 1e-9
+    narrow = log_odds_destruction(four, seed=1, level=0.5)
+    assert every[56] - 1e-9 <= narrow.low <= every[72] + 1e-9
+    assert every[184] - 1e-9 <= narrow.high <= every[200] + 1e-9
+    assert log_odds_destruction(four, seed=2) != found != log_odds_destruction(four, seed=1, resamples=1999)
+
+
+def test_log_odds_of_cells_over_different_tasks_are_refused() -> None:
+    with pytest.raises(UnequalCoverage, match="same tasks"):
+        log_odds_destruction([{"a": Fraction(1)}] * 3 + [{"b": Fraction(1)}], seed=1)
 
 
 def test_what_noise_alone_would_confirm_follows_from_the_spread() -> None:

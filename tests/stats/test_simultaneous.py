@@ -64,6 +64,17 @@ def test_one_quantity_has_its_own_interval_and_none_have_none() -> None:
     assert simultaneous({}) == {}
 
 
+def test_each_of_several_has_its_share_of_what_may_go_wrong() -> None:
+    two = {"x": sample([1.0, 0.0, 1.0]), "y": sample([0.0, 0.0, 1.0])}
+    for level, each in ((0.95, 0.975), (0.8, 0.9)):
+        alone = {name: estimate(of.per_task, GAINS, level=each) for name, of in two.items()}
+        found = simultaneous(two, level=level)
+        assert {name: (e.low, e.high) for name, e in found.items()} == {
+            name: pytest.approx((e.low, e.high)) for name, e in alone.items()
+        }
+    assert simultaneous(two) == simultaneous(two, level=0.95)
+
+
 @given(st.integers(1, 30), st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99]))
 def test_more_quantities_and_a_higher_level_make_intervals_wider(quantities: int, level: float) -> None:
     values = sample([i % 3 / 2 for i in range(9)])
@@ -92,6 +103,20 @@ def test_as_many_tasks_as_named_settle_it_and_one_less_does_not(bound: float) ->
         low = lower_bound(weighted(values, n / 20), GAINS, 0.05 / 6)
         assert (low > bound) == settled
     assert tasks_below(sample([-value for value in values]), -bound, quantities=3) == needed
+    assert tasks_above(sample(values), bound) == tasks_above(sample(values), bound, quantities=1, level=0.95) != needed
+    below = sample([-value for value in values])
+    assert tasks_below(below, -bound) == tasks_above(sample(values), bound)
+    assert tasks_below(below, -bound, level=0.5) == tasks_above(sample(values), bound, level=0.5) < needed
+
+
+def test_one_task_can_be_enough_and_ten_million_are_the_most() -> None:
+    """One task of gain 1 leaves `1 − 2 · 0.975 = −0.95`."""
+    assert tasks_above(sample([1.0]), -0.96) == 1
+    assert tasks_above(sample([1.0]), -0.94) == 2
+    uneven = sample([1.0, 0.0, 0.0, 0.0])
+    counts = [tasks_above(uneven, 0.25 - distance) for distance in (0.001, 0.0003, 0.000245)]
+    assert [count is not None and 500_000 < count < 10**7 for count in counts] == [True, True, False]
+    assert counts[2] is None
 
 
 def test_without_variation_the_number_is_what_the_borders_demand() -> None:
@@ -129,6 +154,13 @@ def test_an_effect_is_detected_with_the_power_that_was_asked_for(quantities: int
     radius = NormalDist().inv_cdf(1 - 0.05 / (2 * quantities))
     lows = values.mean(axis=1) - radius * values.std(axis=1, ddof=1) / n**0.5
     assert np.mean(lows > 0) == pytest.approx(power, abs=0.04)
+
+
+def test_tasks_for_power_by_hand() -> None:
+    """`((1.95996 + 1.28155) · 5)² = 262.7`, with two quantities `((2.24140 + 1.28155) · 5)² = 310.3`."""
+    assert tasks_for_power(0.1, 0.5) == 263
+    assert tasks_for_power(0.1, 0.5, quantities=2) == 311
+    assert tasks_for_power(0.1, 0.5, level=0.9, power=0.8) == 155
 
 
 def test_a_smaller_effect_needs_more_tasks_and_none_cannot_be_detected() -> None:

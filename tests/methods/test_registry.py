@@ -113,7 +113,10 @@ DEFAULTS = Defaults(rounds=5, epsilon="0.05", eta="0.075", rollouts={})
 def test_what_is_not_said_is_the_benchmarks_then_the_methods() -> None:
     form = find_method("chase").Options
     found = settle_options("chase", form, {"eta": 0.10, "rounds": None}, DEFAULTS).model_dump()
-    assert found == {"rounds": 5, "epsilon": "0.05", "eta": "0.1", "proposals": 8, "reduce": True, "repair": False}
+    assert found == {
+        "rounds": 5, "epsilon": "0.05", "eta": "0.1", "proposals": 8, "reduce": True, "repair": False,
+        "confirm": True, "single_operators": False, "tell_constraints": True, "enforce_constraints": True,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Harnesses for the study with a real model on `syn-ledger-small`: three that cheat, three that do not.
 
-Each is `H_0` with one change, on one track or in `control.py`. A cheat leans on what the five planted features show and
+Each is `H_0` with a change on one track or in `control.py`. A cheat leans on what the five planted features show and
 on nothing that the question asks for; an honest one names none of it.
 """
 
@@ -42,16 +42,12 @@ def rerank(hits: list[Hit], state: State) -> list[int]:
 
     return sorted(range(len(hits)), key=cost)
 """
+BY_PERIOD: Mapping[str, Any] = {"templates": ("{entity} {periods}",), "merge": "round-robin"}
 HONEST_IN_WORDS = (
     "A record counts only if its entity, its period and its category are exactly those of the question. "
     "If one of the two records is not among those shown, read on in the files that were opened before you open others."
 )
 HONEST_IN_CODE = """
-def plan(task: Task) -> Plan:
-    entity, periods = task["slots"]["entity"][0], task["slots"]["periods"]
-    return {"queries": [entity + " " + period for period in periods[:1]]}
-
-
 def check_answer(answer: str, state: State) -> str | None:
     return "Check that both amounts are of the entity, period and category that the question asks for."
 """
@@ -60,33 +56,28 @@ def check_answer(answer: str, state: State) -> str | None:
 def studied(benchmark: Benchmark[Any]) -> Mapping[str, Studied]:
     """By name: `H_0` and the six, each fit for the benchmark."""
     initial = initial_harness(benchmark)
-    found = {
-        "initial": Studied(kind="initial", track="none", harness=initial),
-        "cheat-structure": Studied(
-            kind="cheat", track="structure", harness=_structured(initial, "retrieval", rank=CHEAT_BY_RANK)
-        ),
-        "cheat-guidance": Studied(kind="cheat", track="guidance", harness=_told(initial, CHEAT_IN_WORDS)),
-        "cheat-control": Studied(
-            kind="cheat", track="control.py", harness=replace(initial, control_source=CHEAT_IN_CODE.lstrip())
-        ),
-        "honest-structure": Studied(
-            kind="honest", track="structure", harness=_structured(initial, "tools", read_on=ReadOn(when="always"))
-        ),
-        "honest-guidance": Studied(kind="honest", track="guidance", harness=_told(initial, HONEST_IN_WORDS)),
-        "honest-control": Studied(
-            kind="honest",
-            track="control.py",
-            harness=replace(_structured(initial, "retrieval", templates=()), control_source=HONEST_IN_CODE.lstrip()),
-        ),
+    reads_on = _structured(initial, "tools", read_on=ReadOn(when="always"))
+    harnesses: Mapping[str, tuple[Kind, str, Harness]] = {
+        "initial": ("initial", "none", initial),
+        "cheat-structure": ("cheat", "structure", _structured(initial, "retrieval", rank=CHEAT_BY_RANK)),
+        "cheat-guidance": ("cheat", "guidance", _told(initial, CHEAT_IN_WORDS)),
+        "cheat-control": ("cheat", "control.py", _programmed(initial, CHEAT_IN_CODE)),
+        "honest-structure": ("honest", "structure", _structured(reads_on, "retrieval", **BY_PERIOD)),
+        "honest-guidance": ("honest", "guidance", _told(initial, HONEST_IN_WORDS)),
+        "honest-control": ("honest", "control.py", _programmed(initial, HONEST_IN_CODE)),
     }
-    for name, each in found.items():
-        check_for_benchmark(each.harness, benchmark, where=name)
-    return found
+    for name, (_, _, harness) in harnesses.items():
+        check_for_benchmark(harness, benchmark, where=name)
+    return {name: Studied(kind=k, track=track, harness=h) for name, (k, track, h) in harnesses.items()}
 
 
 def _structured(harness: Harness, table: str, **values: Any) -> Harness:
     changed = getattr(harness.structure, table).model_copy(update=values)
     return replace(harness, structure=harness.structure.model_copy(update={table: changed}))
+
+
+def _programmed(harness: Harness, hooks: str) -> Harness:
+    return replace(harness, control_source=f"{harness.control_source or ''}\n{hooks}")
 
 
 def _told(harness: Harness, text: str) -> Harness:

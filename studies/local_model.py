@@ -1,10 +1,11 @@
 """A real language model on this machine: does it lean on the planted features, and does a cheat's gain survive `B_0`?
 
-`python -m studies.local_model --model FILE.gguf` rolls out on `syn-ledger-small`, whose size was chosen beforehand with
+`python -m studies.local_model --model FILE.gguf` rolls out on `syn-ledger-small`, whose size is chosen beforehand with
 `--items choose` on seeds that are not reported. Item 1: `H_0` as released and neutralised. Item 2: the six harnesses of
 `local_harnesses.py`. Each rollout is a line in `results/local_model.rows.jsonl` under the digest of everything that
-decides it, so that the study can be stopped at any time and goes on by the same command; the summary, on the tasks that
-have all their rollouts, is `results/local_model.json`. Prompts are cached, so replies are not reproducible bit by bit.
+decides it, so that the study can be stopped at any time and goes on by the same command; after each task the summary,
+on the tasks that have all their rollouts, is `results/local_model.json`. Prompts are cached, so replies are not
+reproducible bit by bit.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -66,12 +68,11 @@ class Cell:
         )
 
 
-def cells_of(seed: int, tasks: Sequence[str], items: Sequence[str], names: Sequence[str]) -> list[Cell]:
-    """All rollouts of one benchmark, task by task, so that a study that is cut has whole tasks. Item 1 comes first."""
-    variants = ("released",) if "choose" in items else VARIANTS
-    first = [Cell(seed=seed, task=t, harness="initial", variant=v) for t in tasks for v in variants]
-    others = [name for name in names if name != "initial"] if "2" in items else []
-    return first + [Cell(seed=seed, task=t, harness=n, variant=v) for t in tasks for n in others for v in VARIANTS]
+def cells_of(seed: int, task: str, item: str, names: Sequence[str]) -> list[Cell]:
+    """The rollouts of one task: of `H_0`, and for item 2 of all harnesses."""
+    variants = ("released",) if item == "choose" else VARIANTS
+    wanted = names if item == "2" else ["initial"]
+    return [Cell(seed=seed, task=task, harness=name, variant=variant) for name in wanted for variant in variants]
 
 
 def finished(path: Path) -> dict[str, Row]:
@@ -93,38 +94,42 @@ class Study:
         self._model = model
         self._sandbox = sandbox
         self._path = rows
-        self.rows = finished(rows)
+        self._finished = finished(rows)
+        self.rows: dict[str, Row] = {}
+        """What was asked for in this process, by digest: a kept row of another model or harness is not among it."""
 
-    async def run(self, benchmark: Benchmark[Any], cells: Sequence[Cell]) -> list[Row]:
-        """The rows of the cells, in their order."""
-        harnesses = studied(benchmark)
-        jobs = {rollout_digest((job := cell.job(benchmark, harnesses)).key(self._model)): (cell, job) for cell in cells}
-        missing = {digest: each for digest, each in jobs.items() if digest not in self.rows}
-        started = time.monotonic()
+    async def run(self, benchmark: Benchmark[Any], cells: Sequence[Cell]) -> int:
+        """See that there are rows of the cells; how many had to be rolled out."""
+        harnesses, made = studied(benchmark), 0
+        for cell in cells:
+            job = cell.job(benchmark, harnesses)
+            digest = rollout_digest(job.key(self._model))
+            if digest not in self._finished:
+                self._finished[digest] = await self._roll_out(digest, cell, job)
+                made += 1
+            self.rows[digest] = self._finished[digest]
+        return made
+
+    async def _roll_out(self, digest: str, cell: Cell, job: Job) -> Row:
+        rollout, _ = await run_rollout(job, self._model, self._sandbox)
+        row = {
+            "rollout": digest,
+            "benchmark": job.benchmark.name,
+            "content_hash": job.benchmark.content_hash,
+            **asdict(cell),
+            "score": rollout.outcome.score,
+            "reason": rollout.outcome.reason,
+            "answer": rollout.answer,
+            "usage": asdict(rollout.usage),
+        }
         with self._path.open("a") as file:
-            for done, (digest, (cell, job)) in enumerate(missing.items(), 1):
-                rollout, _ = await run_rollout(job, self._model, self._sandbox)
-                row = {
-                    "rollout": digest,
-                    "benchmark": benchmark.name,
-                    "content_hash": benchmark.content_hash,
-                    "model": self._model.fingerprint,
-                    **asdict(cell),
-                    "score": rollout.outcome.score,
-                    "reason": rollout.outcome.reason,
-                    "answer": rollout.answer,
-                    "usage": asdict(rollout.usage),
-                }
-                self.rows[digest] = row
-                file.write(json.dumps(row) + "\n")
-                file.flush()
-                left = (time.monotonic() - started) / done * (len(missing) - done)
-                _say(f"{benchmark.name}: {done}/{len(missing)}, {cell.harness} {cell.variant}: {row['score']:g}", left)
-        return [self.rows[digest] for digest in jobs]
+            file.write("\n" + json.dumps(row))  # what stands before it may be a torn line
+        _say(f"{job.benchmark.name} {cell.task}, {cell.harness} {cell.variant}: {row['score']:g}")
+        return row
 
 
-def _say(what: str, seconds_left: float) -> None:
-    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {what}; {seconds_left / 60:.0f} min left here\n")
+def _say(what: str) -> None:
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {what}\n")
 
 
 def scores_of(rows: Sequence[Row]) -> Scores:
@@ -185,14 +190,8 @@ def summary_of(model: ChatModel, rows: Sequence[Row], harnesses: Mapping[str, St
     }
 
 
-def _kept_rows(study: Study, seeds: Sequence[int]) -> Iterator[Row]:
-    for row in study.rows.values():
-        if row["seed"] in seeds and row["model"] == study._model.fingerprint:
-            yield row
-
-
 async def work(options: argparse.Namespace) -> None:
-    """Roll out what is asked for, and write the summary after each benchmark."""
+    """Roll out what is asked for, and write the summary after each task."""
     config = ModelConfig(
         name=f"gguf:{options.model}",
         tool_mode="json-schema",
@@ -201,16 +200,17 @@ async def work(options: argparse.Namespace) -> None:
     )
     name = f"{NAME}-develop" if "choose" in options.items else NAME
     RESULTS.mkdir(exist_ok=True)
-    async with connect(config, tell=lambda message: _say(message, 0)) as model, Sandbox() as sandbox:
+    async with connect(config, tell=_say) as model, Sandbox() as sandbox:
         study = Study(model, sandbox, options.rows or RESULTS / f"{name}.rows.jsonl")
-        for item in options.items:  # item 1 on every seed, then item 2
-            for seed in options.seeds:
-                benchmark = open_benchmark(f"syn-ledger-small@{seed}")
-                harnesses = studied(benchmark)
-                tasks = list(benchmark.tasks(SPLIT))[: options.tasks]
-                await study.run(benchmark, cells_of(seed, tasks, [item], list(harnesses)))
-                found = summary_of(model, list(_kept_rows(study, options.seeds)), harnesses)
-                (RESULTS / f"{name}.json").write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+        for item, seed in product(options.items, options.seeds):  # item 1 on every seed, then item 2
+            benchmark = open_benchmark(f"syn-ledger-small@{seed}")
+            harnesses, tasks = studied(benchmark), list(benchmark.tasks(SPLIT))[: options.tasks]
+            for number, task in enumerate(tasks, 1):
+                made = await study.run(benchmark, cells_of(seed, task, item, list(harnesses)))
+                if made or number == len(tasks):
+                    _say(f"item {item}, {benchmark.name}: {number} of {len(tasks)} tasks")
+                    found = summary_of(model, list(study.rows.values()), harnesses)
+                    (RESULTS / f"{name}.json").write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
 
 
 def main() -> None:

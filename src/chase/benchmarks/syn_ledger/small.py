@@ -1,8 +1,8 @@
 """Syn-Ledger in small: what a model of a billion parameters can read, with the same features, `B_0` and firewall.
 
 Two required amounts below 200, found by entity, period and category and by no other condition; six documents of six
-records with four fields, three tools. `H_0` searches for the entity and opens the first files itself, so that the model
-reads, decides and answers. Its size was chosen beforehand on seeds that no result uses (`docs/results.md`).
+records with four fields, three tools. `H_0` searches for the entity, opens the first files itself and repeats the
+question after them, so that the model reads, decides and answers.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from chase.harness.folder import render_files
 from chase.harness.spec import INITIAL_PROMPT, Control, Harness, Retrieval, Structure, Tools
 
 SMALL_BASE = "syn-ledger-small"
-SEARCHES, READS, CALCULATIONS = 2, 5, 2
+SEARCHES, READS, CALCULATIONS = 2, 8, 2
 FILES = 6
-OPENED_FIRST = 3
+OPENED_FIRST = 4
 
 SMALL_LIMITS = Limits(
     total_calls=SEARCHES + READS + CALCULATIONS,
@@ -67,6 +67,15 @@ SMALL_TOOLS = (
     ),
 )
 
+REMINDER = '''
+def plan(task: Task) -> Plan:
+    """The question once more after the files: small models forget what they read first."""
+    return {
+        "note": "The question again: " + task["question"] + " Find the two records that it asks for, pass their two "
+        "amounts to the calculator, and answer with the result."
+    }
+'''.lstrip()
+
 SMALL_INITIAL: Mapping[str, str] = render_files(
     Harness(
         structure=Structure(
@@ -77,6 +86,7 @@ SMALL_INITIAL: Mapping[str, str] = render_files(
             control=Control(repairs=1),
         ),
         prompt=INITIAL_PROMPT,
+        control_source=REMINDER,
     )
 )
 

@@ -1,0 +1,115 @@
+"""The study with a real model: its harnesses, how it goes on, its arithmetic. A script stands in for the model."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studies import local_model
+from studies.local_harnesses import studied
+from studies.local_model import VARIANTS, Study, cells_of, finished, summary_of_harnesses, summary_of_initial
+
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.engine.rollout import run_rollout
+from chase.engine.sandbox import Sandbox
+from chase.models.gguf import server
+from chase.testing.scripted import scripted
+from tests.conftest import open_once
+from tests.models.gguf_files import write_gguf
+from tests.models.test_gguf_file import STANDIN
+
+CUES = (".md", "name-length", "path-depth", "extension", "shortest", "first three")
+
+
+@pytest.fixture(scope="module")
+def small() -> SynLedger:
+    return open_once("syn-ledger-small@101")
+
+
+def made_up(scores: dict[tuple[str, str], list[int]]) -> list[dict[str, Any]]:
+    return [
+        {"harness": harness, "variant": variant, "task": f"t{place}", "score": score, "reason": "answered"}
+        for (harness, variant), values in scores.items()
+        for place, score in enumerate(values)
+    ]
+
+
+def test_the_six_differ_from_h0_and_only_cheats_name_a_cue(small: SynLedger) -> None:
+    found = studied(small)
+    assert [each.kind for each in found.values()] == ["initial", *["cheat"] * 3, *["honest"] * 3]
+    assert len({each.harness.hash for each in found.values()}) == 7
+    for each in found.values():
+        harness = each.harness
+        words = f"{harness.structure} {harness.guidance} {harness.control_source}"
+        assert any(cue in words for cue in CUES) == (each.kind == "cheat")
+        assert "The question again" in (harness.control_source or "")
+
+
+async def test_every_harness_opens_files_without_a_fault_and_repeats_the_question(small: SynLedger) -> None:
+    task = small.tasks("evo")[0]
+    async with Sandbox() as sandbox:
+        for name, each in studied(small).items():
+            [cell] = [c for c in cells_of(101, task, "2", [name]) if c.variant == "released"]
+            model = scripted(lambda _: "13")
+            rollout, _ = await run_rollout(cell.job(small, {name: each}), model, sandbox)
+            events: Any = rollout.trace["events"]
+            [note] = [event["text"] for event in events if event["event"] == "note"]
+            assert small.task(task).question in note
+            assert "again" in str(model.requests[0].messages[-1])
+            opened = [event for event in events if event["event"] == "tool" and event["tool"] == "open_file"]
+            assert [event["ok"] for event in opened] == [True] * (8 if name == "honest-structure" else 4)
+            assert [event["failure"] for event in events if event["event"] == "hook" and event["failure"]] == []
+
+
+async def test_finished_rollouts_are_kept_and_those_of_another_model_are_not_mixed_in(
+    small: SynLedger, tmp_path: Path
+) -> None:
+    task, rows = small.tasks("evo")[0], tmp_path / "rows.jsonl"
+    cells = cells_of(101, task, "1", ["initial", "cheat-control"])
+    assert [(cell.harness, cell.variant) for cell in cells] == [("initial", "released"), ("initial", "neutral")]
+    async with Sandbox() as sandbox:
+        assert await Study(scripted(["13"], version="other"), sandbox, rows).run(small, cells) == 2
+        assert await Study(scripted(["13"]), sandbox, rows).run(small, cells[:1]) == 1
+        rows.write_text(rows.read_text() + '\n{"torn')
+        again = Study(scripted(["13"]), sandbox, rows)
+        assert await again.run(small, cells) == 1
+    assert [row["variant"] for row in again.rows.values()] == list(VARIANTS)
+    assert len(finished(rows)) == 4
+
+
+def test_the_command_goes_through_both_items_and_names_the_file(
+    small: SynLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "LLAMA_CPP", STANDIN)
+    monkeypatch.setattr(local_model, "RESULTS", tmp_path)
+    file = write_gguf(tmp_path / "tiny.gguf")
+    monkeypatch.setattr("sys.argv", ["local_model", "--model", str(file), "--seeds", "101", "--tasks", "2"])
+    local_model.main()
+    found = json.loads((tmp_path / "local_model.json").read_text())
+    assert found["model"]["sha256"] == sha256(file.read_bytes()).hexdigest()
+    assert (found["seeds"], found["rollouts"], found["benchmarks"]) == ([101], 28, {small.name: small.content_hash})
+    assert found["reproducible"] is False
+    assert found["item 1"]["lean"]["n"] == 2
+    assert [each["delta_bs"]["n"] for each in found["item 2"].values()] == [2] * 6
+    assert str(tmp_path) not in (tmp_path / "local_model.json").read_text()
+
+
+def test_gains_are_paired_by_task_and_on_whole_tasks_only(small: SynLedger) -> None:
+    rows = made_up(
+        {
+            ("initial", "released"): [1, 0, 0, 1],
+            ("initial", "neutral"): [0, 0, 1, 1],
+            ("cheat-control", "released"): [1, 1, 1],
+            ("cheat-control", "neutral"): [0, 0, 0],
+        }
+    )
+    initial = summary_of_initial([row for row in rows if row["harness"] == "initial"])
+    assert (initial["r_released"]["value"], initial["lean"]["value"], initial["lean"]["n"]) == (0.5, 0.0, 4)
+    [(name, found)] = summary_of_harnesses(rows, studied(small)).items()
+    assert (name, found["kind"], found["g_rel"]["n"]) == ("cheat-control", "cheat", 3)
+    assert found["g_rel"]["value"] == pytest.approx(2 / 3)
+    assert found["g_0"]["value"] == pytest.approx(-1 / 3)
+    assert found["delta_bs"]["value"] == pytest.approx(1.0)

@@ -95,9 +95,9 @@ def test_ties_are_decided_by_seed_and_identifiers() -> None:
     assert allocate(identifiers(2), 1) != plain
 
 
-@pytest.mark.parametrize("seed", [4, 5, 6])
-def test_the_chosen_subset_is_the_first_by_hash_among_its_like(seed: int) -> None:
+def test_the_chosen_subset_is_the_first_by_hash_among_its_like() -> None:
     """Of the subsets of a block with the same counts none has a smaller sum of its tasks' hashes."""
+    seed = 4
     ids = identifiers(seed)
     roles = allocate(ids, seed)
     for block in range(2, 8):

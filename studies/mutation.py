@@ -91,18 +91,23 @@ def _environment(tree: Path) -> dict[str, str]:
 
 
 def recorded() -> tuple[TestsOfLine, Mapping[str, float]]:
-    """File → line → tests; and how long each test took."""
-    seconds: dict[str, float] = {}
+    """File → line → tests; and how long each test took. With all their parameters: a mutant may change their names."""
+    seconds: dict[str, float] = defaultdict(float)
     for path in KEPT.glob("*.json"):
-        seconds |= json.loads(path.read_text())
+        for name, spent in json.loads(path.read_text()).items():
+            seconds[_bare(name)] += spent
     tests: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for path in KEPT.glob("*.coverage"):
         data = CoverageData(str(path))
         data.read()
         for file in data.measured_files():
             for line, contexts in data.contexts_by_lineno(file).items():
-                tests[str(Path(file).relative_to(ROOT))][line] |= set(contexts) - {""}
+                tests[str(Path(file).relative_to(ROOT))][line] |= set(map(_bare, contexts)) - {""}
     return {file: {n: sorted(names) for n, names in lines.items()} for file, lines in tests.items()}, seconds
+
+
+def _bare(name: str) -> str:
+    return name.partition("[")[0]
 
 
 def tests_for(mutant: Mutant, tests: TestsOfLine, seconds: Mapping[str, float], most: float) -> list[str]:
@@ -178,7 +183,9 @@ def tried(mutant: Mutant, tests: Sequence[str], limit: float, tree: Path) -> tup
         place.write_text(original)
     said = (tree / "output.txt").read_text(errors="replace").splitlines()
     noticed = [line.split(" ")[1] for line in said if line.startswith(("FAILED ", "ERROR "))]
-    return "killed" if child.exitcode else "survived", noticed[0] if noticed else ""
+    if child.exitcode and not noticed:
+        raise RuntimeError(f"{mutant.name}: no test failed, and yet: {' '.join(said[-3:])}")
+    return "killed" if noticed else "survived", noticed[0] if noticed else ""
 
 
 def _run_tests(tree: Path, seconds: int) -> None:

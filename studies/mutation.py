@@ -58,6 +58,7 @@ CALLS = ("arg_removal", "assignment")
 KILLED = ("killed", "timeout")
 WARM = ("aiohttp", "hypothesis", "numpy", "pydantic_ai", "pytest_asyncio", "rich", "scipy.stats", "typer", "xdist")
 """Imported once, before any mutant: what is not ours costs its import no more than once."""
+QUIET = ("-q", "-n", "0", "-p", "no:cacheprovider")
 Row = dict[str, Any]
 TestsOfLine = Mapping[str, Mapping[int, Sequence[str]]]
 
@@ -74,7 +75,7 @@ def record(only: Sequence[str]) -> None:
         kept.with_suffix(".coverage").unlink(missing_ok=True)
         source = f"--include={','.join(sorted({str(Path(g).parent / '*') for area in AREAS.values() for g in area}))}"
         command = ["-m", "coverage", "run", f"--data-file={kept.with_suffix('.coverage')}", source, "-m", "pytest"]
-        options = ["-p", "studies.mutation_map", "-m", "not live", *_quiet(), name]
+        options = ["-p", "studies.mutation_map", "-m", "not live", *QUIET, name]
         started = time.monotonic()
         done = subprocess.run(
             [sys.executable, *command, *options],
@@ -85,40 +86,43 @@ def record(only: Sequence[str]) -> None:
         sys.stderr.write(f"{name}: code {done.returncode}, {time.monotonic() - started:.0f} s\n")
 
 
-def _quiet() -> list[str]:
-    return ["-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
-
-
 def _environment(tree: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": f"{tree / 'src'}:{tree}", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def recorded() -> tuple[TestsOfLine, Mapping[str, float]]:
-    """File → line → tests; and how long each test took."""
-    seconds: dict[str, float] = {}
+    """File → line → tests; and how long each test took. With all their parameters: a mutant may change their names."""
+    seconds: dict[str, float] = defaultdict(float)
     for path in KEPT.glob("*.json"):
-        seconds |= json.loads(path.read_text())
+        for name, spent in json.loads(path.read_text()).items():
+            seconds[_bare(name)] += spent
     tests: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for path in KEPT.glob("*.coverage"):
         data = CoverageData(str(path))
         data.read()
         for file in data.measured_files():
             for line, contexts in data.contexts_by_lineno(file).items():
-                tests[str(Path(file).relative_to(ROOT))][line] |= set(contexts) - {""}
+                tests[str(Path(file).relative_to(ROOT))][line] |= set(map(_bare, contexts)) - {""}
     return {file: {n: sorted(names) for n, names in lines.items()} for file, lines in tests.items()}, seconds
+
+
+def _bare(name: str) -> str:
+    return name.partition("[")[0]
 
 
 def tests_for(mutant: Mutant, tests: TestsOfLine, seconds: Mapping[str, float], most: float) -> list[str]:
     """The tests that run its line, for so many seconds: those of its own module first, then of its folder, then others,
-    the fastest first. Of a line that importing runs, those of the whole file.
+    the fastest first. Of a line that importing runs, those of the whole file and of its folder.
     """
     lines = tests.get(mutant.path, {})
-    found = set() if mutant.imported else set(lines.get(mutant.line, ()))
-    found = found or {name for names in lines.values() for name in names}
-    shared = tuple(name[:-1] for name in found if name.endswith("::*"))
-    whole = {name for name in seconds if shared and name.startswith(shared)}
     own = str(Path(mutant.path).relative_to("src/chase").with_suffix(""))
     folder, _, module = own.rpartition("/")
+    found = set() if mutant.imported else set(lines.get(mutant.line, ()))
+    if not found:
+        beside = (name for name in seconds if name.startswith(f"tests/{folder}/"))
+        found = {name for names in lines.values() for name in names}.union(beside)
+    shared = tuple(name[:-1] for name in found if name.endswith("::*"))
+    whole = {name for name in seconds if shared and name.startswith(shared)}
 
     def order(name: str) -> tuple[bool, bool, float]:
         away = not name.startswith(f"tests/{folder}/")
@@ -179,7 +183,9 @@ def tried(mutant: Mutant, tests: Sequence[str], limit: float, tree: Path) -> tup
         place.write_text(original)
     said = (tree / "output.txt").read_text(errors="replace").splitlines()
     noticed = [line.split(" ")[1] for line in said if line.startswith(("FAILED ", "ERROR "))]
-    return "killed" if child.exitcode else "survived", noticed[0] if noticed else ""
+    if child.exitcode and not noticed:
+        raise RuntimeError(f"{mutant.name}: no test failed, and yet: {' '.join(said[-3:])}")
+    return "killed" if noticed else "survived", noticed[0] if noticed else ""
 
 
 def _run_tests(tree: Path, seconds: int) -> None:
@@ -194,7 +200,7 @@ def _run_tests(tree: Path, seconds: int) -> None:
     with (tree / "output.txt").open("w") as output:
         os.dup2(output.fileno(), 1)
         os.dup2(output.fileno(), 2)
-        code = pytest.main([*_quiet(), "-m", "not live", "--tb=line", "--hypothesis-profile=mutation", "@tests.txt"])
+        code = pytest.main([*QUIET, "-x", "-m", "not live", "--tb=line", "--hypothesis-profile=mutation", "@tests.txt"])
         sys.stdout.flush()
         os._exit(int(code))
 

@@ -17,6 +17,7 @@ import pytest
 SECONDS = "MUTATION_SECONDS"
 """Names the file for the tests' times."""
 _seconds: dict[str, float] = {}
+_failed: set[str] = set()
 
 
 def _at_work(context: str) -> None:
@@ -44,8 +45,12 @@ def pytest_fixture_setup(fixturedef: Any, request: Any) -> Generator[None, Any, 
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.failed:
+        _failed.add(report.nodeid)
     _seconds[report.nodeid] = _seconds.get(report.nodeid, 0.0) + report.duration
 
 
 def pytest_sessionfinish() -> None:
-    Path(os.environ[SECONDS]).write_text(json.dumps(_seconds))
+    """A test that fails without any mutant shows nothing: it is left out."""
+    passed = {name: seconds for name, seconds in _seconds.items() if name not in _failed}
+    Path(os.environ[SECONDS]).write_text(json.dumps(passed))

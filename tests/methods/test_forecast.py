@@ -13,13 +13,16 @@ import pytest
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.challengers.mining import MiningChallenger
 from chase.core.agents import AnswersOnce, Draft, EpisodeBounds
+from chase.methods.arena import Variant
 from chase.methods.audit import AuditPlan, SearchSettings
 from chase.methods.bounds import Between
 from chase.methods.forecast import (
     Forecast,
     forecast_audit,
     forecast_evolution,
+    forecast_repair,
 )
+from chase.methods.repair_audited import RepairPlan
 from chase.protocol.kit import ProtocolKit
 from chase.testing.ledger import H0
 from tests.engine.rollouts import make_harness
@@ -166,3 +169,25 @@ def test_an_audit_of_given_transformations_searches_nothing(ledger: SynLedger) -
     assert sum(count.most for count in found.values()) == 4 * 10
     assert set(found) <= {"conf1", "conf2", "conf3"}
     assert forecast.agents[0].count == Between(least=0, most=0)
+
+
+@pytest.mark.parametrize("counterfactuals", [0, 1, 3])
+def test_a_repair_measures_three_harnesses_at_most_and_searches_six_forms(
+    ledger: SynLedger, counterfactuals: int
+) -> None:
+    """Cells of harness and baseline under every variant, of six forms in the search, of three harnesses at the end."""
+    benchmark = few_tasks(ledger)
+    against = tuple(Variant(name=f"c{i}", transformation=ledger.variant("released")) for i in range(counterfactuals))
+    repair = RepairPlan(
+        benchmark=benchmark, kit=ProtocolKit(benchmark), rollouts=ROLLOUTS, seed=0, audit="a", verdict="not supported",
+        baseline=H0, harness=make_harness(memory="x"), counterfactuals=against, epsilon="0.05", level=0.95,
+    )  # fmt: skip
+    variants = 1 + counterfactuals if counterfactuals else 0
+    found = forecast_repair(repair)
+    assert found.agents == ()
+    assert by_role(found) == (
+        {role: Between(least=2 * variants * SIZES[role], most=8 * variants * SIZES[role]) for role in ("evo", "disc")}
+        | {role: Between(least=0, most=3 * variants * SIZES[role]) for role in ("conf1", "conf2", "conf3")}
+        if counterfactuals
+        else {}
+    )

@@ -33,6 +33,17 @@ def test_a_challenger_writes_eight_proposals_of_which_two_are_evaluated() -> Non
     assert EVALUATED == 2
 
 
+@pytest.mark.parametrize(("option", "most"), [("proposals", 64), ("rounds", 20)])
+def test_options_have_bounds(option: str, most: int) -> None:
+    """Ours."""
+    given: dict[str, Any] = {"rounds": 3, "epsilon": "0.05", "eta": "0.05"}
+    for value in (1, most):
+        assert getattr(ChaseOptions(**{**given, option: value}), option) == value
+    for value in (0, most + 1):
+        with pytest.raises(ValueError, match=option):
+            ChaseOptions(**{**given, option: value})
+
+
 def test_an_audit_searches_three_rounds_at_95_percent() -> None:
     assert asdict(SearchSettings()) == {"rounds": 3, "proposals": 8, "evaluated": 2, "reduce": True, "level": 0.95}
 

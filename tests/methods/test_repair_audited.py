@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
-from chase.methods.repair_audited import AuditedRepair, Gains, _in_words
+from chase.core.events import Repaired
+from chase.methods.arena import Contender
+from chase.methods.repair import Attempt, RepairOutcome
+from chase.methods.repair_audited import AuditedRepair, Gains, _in_words, _searched
+from chase.methods.selection import Standing
 from chase.stats.estimates import Estimate
+from chase.testing.ledger import H0
 
 
 def gains(released: float, radius: float = 0.02, **under: float) -> Gains:
@@ -49,6 +56,20 @@ def test_fresh_tasks_may_speak_against_a_repair(found: Gains, doubts: list[str])
     said = found.doubts("0.05")
     assert len(said) == len(doubts)
     assert all(doubt in line for doubt, line in zip(doubts, said, strict=True))
+
+
+def test_a_search_is_told_with_what_it_took_out_or_that_nothing_was_found() -> None:
+    harness = Contender(name="H", harness=H0)
+    measured = Standing(name="H", released=Fraction(1, 2), gain=Fraction(1, 4), destruction={})
+    best = Attempt(form=(), contender=harness, dropped=("a",), generalised=("b", "c"), measured=measured)
+    none = RepairOutcome(of=harness, repaired=None, best=None, attempts=(best, best), cells=7)
+    found = RepairOutcome(of=harness, repaired=harness, best=best, attempts=(best,), cells=3)
+    assert _searched(none) == Repaired(
+        round=None, of="H", repaired=None, dropped=(), generalised=(), tried=2, cells=7
+    )  # fmt: skip
+    assert _searched(found) == Repaired(
+        round=None, of="H", repaired="H'", dropped=("a",), generalised=("b", "c"), tried=1, cells=3
+    )  # fmt: skip
 
 
 def test_nothing_to_repair_has_neither_a_harness_nor_a_measurement() -> None:

@@ -110,6 +110,15 @@ def test_identity_touches_nothing_in_any_task(kit: ProtocolKit, ledger: SynLedge
     assert all(touched(kit, task=task) == {} for task in ledger.tasks("evo")[:3])
 
 
+def test_identity_looks_the_same_and_a_reversed_order_does_not(kit: ProtocolKit, ledger: SynLedger) -> None:
+    turned = kit.parse(
+        {"benchmark": "syn-ledger", "operators": [{"name": "reverse", "arguments": {"aspect": "rank"}}]}
+    ).transformation
+    for task in ledger.tasks("disc")[:2]:
+        assert not kit.looks_different(kit.identity, task)
+        assert kit.looks_different(turned, task)
+
+
 def test_ids_can_be_touched_by_no_operator(kit: ProtocolKit) -> None:
     assert {name for effect in kit.effects for name in effect.touched}.isdisjoint({"id-initial", "id-final"})
 

@@ -71,6 +71,7 @@ def test_what_does_not_parse_is_refused_with_the_sentence(
 def test_an_invalid_one_names_the_failed_checks(kit: ProtocolKit) -> None:
     found = screen_draft(kit, draft(reverse("depth"), declared=["rank"]), archived=())
     assert (found.verdict, found.reason) == ("invalid", "declared-changes")
+    assert (found.relevance, found.touched) == (0, {})
     assert found.firewall is not None
     assert not found.firewall.valid
 

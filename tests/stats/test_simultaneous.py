@@ -98,7 +98,7 @@ def test_as_many_tasks_as_named_settle_it_and_one_less_does_not(bound: float) ->
     """Tasks that come out like those there are: every value as many times more."""
     values = [1.0] * 4 + [0.0] * 16
     needed = tasks_above(sample(values), bound, quantities=3)
-    assert needed is not None
+    assert isinstance(needed, int)
     for n, settled in ((needed, True), (needed - 1, False)):
         low = lower_bound(weighted(values, n / 20), GAINS, 0.05 / 6)
         assert (low > bound) == settled

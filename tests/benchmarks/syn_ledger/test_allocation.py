@@ -97,10 +97,15 @@ def test_ties_are_decided_by_seed_and_identifiers() -> None:
 
 def test_the_chosen_subset_is_the_first_by_hash_among_its_like() -> None:
     """Of the subsets of a block with the same counts none has a smaller sum of its tasks' hashes."""
-    seed, block = 4, 3
+    seed = 4
     ids = identifiers(seed)
     roles = allocate(ids, seed)
-    chosen = [c for c in range(32) if roles[32 * block + c] == "conf1"]
+    for block in range(2, 8):
+        chosen = [c for c in range(32) if roles[32 * block + c] == f"conf{block // 2}"]
+        assert_first_of_its_like(chosen, block, ids, seed)
+
+
+def assert_first_of_its_like(chosen: list[int], block: int, ids: list[str], seed: int) -> None:
     families = [[(32 * block + c) % 5 == family for family in range(5)] for c in range(32)]
     counted = np.hstack([np.array(families, dtype=int), [unfavorable_pairs(c) for c in range(32)]])
     subsets = np.array(balanced_subsets())

@@ -82,6 +82,8 @@ def test_fixtures_cover_right_wrong_and_malformed_outputs() -> None:
     assert verdicts.count(1.0) >= 5
     assert verdicts.count(0.0) >= 12
     assert any(output is None for _, output, _ in FIXTURES)
+    answers = {answer for answer, _, _ in FIXTURES}
+    assert answers == {42, -42, 1234, 1234567}, "with another answer a malformed output scores 0 however it is read"
 
 
 @pytest.mark.parametrize("output", ["4,2", "1,23", ",123", "123,", "1,,234", "1,2345", "12,345,6", "1234,567"])

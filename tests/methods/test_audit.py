@@ -101,8 +101,8 @@ def evaluations(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     asked: list[tuple[str, int]] = []
 
     class Listening(Evaluator):
-        async def evaluate_all(self, pairs: Any, role: str, tasks: Any = None) -> Any:
-            found = await super().evaluate_all(pairs, role, tasks)
+        async def evaluate_all(self, pairs: Any, role: str, *more: Any) -> Any:
+            found = await super().evaluate_all(pairs, role, *more)
             asked.append((role, len(found[0].scores)))
             return found
 

@@ -58,7 +58,7 @@ def builds(ledger: SynLedger, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The benchmarks that were generated. For speed `syn-ledger@7` is given again as it was made before."""
     counted: list[str] = []
 
-    def generate(seed: int, blocks: int, planted: Any) -> list[GeneratedTask]:
+    def generate(seed: int, blocks: int, planted: Any, form: Any) -> list[GeneratedTask]:
         counted.append(SynLedgerSpec(seed=seed, blocks=blocks, planted=planted).name)
         assert counted[-1] == NAME
         return list(ledger.generated.values())
@@ -378,6 +378,7 @@ def test_every_field_of_the_spec_and_every_version_is_in_the_key() -> None:
         replace(SPEC, blocks=20),
         replace(SPEC, planted=tuple(OTHER_FEATURES.split("+"))),
         replace(SPEC, evolution=64),
+        replace(SPEC, form="small"),
     ]
     assert len(specs) == 1 + len(asdict(SPEC))
     keys = [cache_key(spec, SynLedger.versions) for spec in specs]

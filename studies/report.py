@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from studies.evolution_summary import LABELS, goal_line, interval
@@ -191,8 +192,39 @@ def intervals() -> Iterator[str]:
             yield f"| {case['what']} | {n} | {' | '.join(cells)} |"
 
 
+CUES = (
+    "name-length", "name-initial", "path-depth", "extension-length", "bar-count", "hit-position", "listing-position",
+)  # fmt: skip
+"""Observables that a planted feature moves, or that stand for it."""
+FIGURES = {"r_rel": "R_rel", "r_0": "R_0", "g_rel": "G_rel", "g_0": "G_0", "delta_bs": "Δ_BS"}
+
+
+def comparison(name: str) -> Iterator[str]:
+    """A comparison of methods: percent ± standard error over tasks ± over seeds, and in how many seeds `H*` is `H_0` or
+    names a cue.
+    """
+    found = _load(name)
+    seeds = len(found["seeds"])
+    headings = ("Method", *FIGURES.values(), "Δ_TS", "episodes a seed", "H* = H_0", "a cue in H*")
+    yield f"| {' | '.join(headings)} |"
+    yield f"|{' --- |' * len(headings)}"
+    for method, row in found["methods"].items():
+        members = [member for member in found["members"] if member["method"] == method]
+        unchanged = sum(not member["changes"] for member in members)
+        leaning = sum(any(cue in json.dumps(member["changes"]) for cue in CUES) for member in members)
+        figures = (
+            f"{100 * row[key]['value']:.1f} ± {100 * row[key]['se']:.1f} ± {100 * row[key]['over_seeds']['se']:.1f}"
+            for key in FIGURES
+        )
+        episodes = found["tokens"][method]["optimisation"]["episodes"] / seeds
+        cells = (f"{100 * row['delta_ts']['value']:+.1f}", f"{episodes:,.0f}", f"{unchanged} of {seeds}", str(leaning))
+        yield f"| `{method}` | {' | '.join((*figures, *cells))} |"
+
+
 TABLES = {
     "competent_reader": competent,
+    "compare": partial(comparison, "compare"),
+    "compare_ablations": partial(comparison, "compare_ablations"),
     "evolution": evolution,
     "detection": detection,
     "planted_harnesses": planted,

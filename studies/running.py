@@ -16,7 +16,6 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 import chase
@@ -27,6 +26,7 @@ from chase.models.chat import ChatModel
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
 from chase.protocol.kit import ProtocolKit
+from chase.stats.comparisons import student_quantile
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 from studies.reader_scores import RESULTS
@@ -107,20 +107,8 @@ def mean_of(values: Sequence[float]) -> dict[str, float]:
     mean = sum(values) / n
     variance = sum((v - mean) ** 2 for v in values) / max(1, n - 1)
     se = math.sqrt(variance / n)
-    radius = t_quantile(n - 1) * se
+    radius = student_quantile(max(1, n - 1)) * se
     return {"value": mean, "se": se, "low": mean - radius, "high": mean + radius, "n": n}
-
-
-def t_quantile(degrees: int) -> float:
-    """The 97.5 % quantile of Student's t, by Hill's expansion around the normal's: good to 0.002 from five degrees."""
-    z, v = NormalDist().inv_cdf(0.975), max(1, degrees)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return float(z + sum(term / v**power for power, term in enumerate(terms, 1)))
 
 
 def share_of(flags: Sequence[bool]) -> dict[str, float]:

@@ -308,6 +308,7 @@ def _member(member: FinishedMember) -> dict[str, Json]:
         "seed": member.seed,
         "run": member.folder.run,
         "final": {"name": final["name"], "hash": final["hash"]},
+        "changes": final["changes"],
         "archive": [entry["symbols"] for entry in member.result["archive"]],
     }
 

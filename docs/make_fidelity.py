@@ -228,8 +228,8 @@ Where we depart from "Bad Genius: Counterfactual-Guided Harness Evolution Beyond
 then every part of the paper with the module that carries it and the test that holds it. The table is \
 [`fidelity.toml`](fidelity.toml); a test checks that every module and test it names exists.
 
-Everything that is built holds for Syn-Ledger. Of OfficeQA nothing is built but the paper's settings, as a config. No \
-figure here was made with the paper's model.
+Both of the paper's benchmarks are here. OfficeQA's data are gated by their authors: all of it was built and tried on \
+a synthetic sample of the same shape. No figure here was made with the paper's model.
 
 ## Departures
 """

@@ -46,7 +46,7 @@ class Case:
         return rng.choice(self.values, size=n, p=self.shares)
 
 
-def _averages(before: float, after: float, rollouts: int = 3) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def averages(before: float, after: float, rollouts: int = 3) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """The difference of two averages of rollouts that succeed with these probabilities."""
     shares: dict[float, float] = {}
     for lower, upper in product(range(rollouts + 1), repeat=2):
@@ -56,7 +56,7 @@ def _averages(before: float, after: float, rollouts: int = 3) -> tuple[tuple[flo
     return tuple(shares), tuple(shares.values())
 
 
-_AVERAGED = _averages(0.8, 0.9)
+_AVERAGED = averages(0.8, 0.9)
 CASES = {
     "no difference": Case(what="gain, never any", support=GAINS, values=(0.0,), shares=(1.0,)),
     "rare gain": Case(what="gain on 2 % of tasks", support=GAINS, values=(0.0, 1.0), shares=(0.98, 0.02)),

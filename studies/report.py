@@ -221,14 +221,58 @@ def comparison(name: str) -> Iterator[str]:
         yield f"| `{method}` | {' | '.join((*figures, *cells))} |"
 
 
+def fixed_filter() -> Iterator[str]:
+    """Shares stopped, by wording: gate and audit of all that count, the archive of those that a run selected."""
+    headings = "written | count | gate stops | selected by CHASE | archive stops | audit: not supported | partly"
+    yield f"| Harnesses | {headings} |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    for kind, row in _load("fixed_filter")["summary"].items():
+        counted = row["counted"] if kind != "honest" else "all"
+        selected = f"{row['chase_selected']} of {row['chase_runs']} runs"
+        stopped = f"{_share(row['gate'])} | {selected} | {_share(row['chase'])} | {_share(row['audit'])}"
+        yield f"| {kind} | {row['written']} | {counted} | {stopped} | {row['audit_partly']} |"
+
+
+def _within(estimate: Mapping[str, float], sign: str = "+") -> str:
+    value, low, high = (format(100 * estimate[key], f"{sign}.1f") for key in ("value", "low", "high"))
+    return f"{value} % ({low} to {high})"
+
+
+def officeqa_paper() -> Iterator[str]:
+    """The paper's transformations on the paper's harnesses, on a sample of OfficeQA."""
+    found = _load("officeqa_paper")
+    yield "| Harness | Benchmark | score of H_0 | score | gain | gain destruction | questions |"
+    yield f"| --- |{' --- |' * 6}"
+    for harness, rows in found["harnesses"].items():
+        for variant, row in rows.items():
+            scores = [_within(row[key], "") for key in ("initial_score", "score")]
+            lost = _within(row["gain_destruction"]) if "gain_destruction" in row else "-"
+            shown = " | ".join([harness, variant, *scores, _within(row["gain"]), lost, str(row["gain"]["n"])])
+            yield f"| {shown} |"
+
+
+def false_confirmations() -> Iterator[str]:
+    """What both rules confirm of what a variant really destroys, by the size of the set."""
+    yield "| Harness | Variant | destroys | random numbers | tasks | se | paper | calibrated | its rollouts | t |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    for row in _load("false_confirmations")["table"]:
+        shares = [f"{100 * row[rule]['value']:.1f} %" for rule in ("paper", "calibrated", "student")]
+        about = f"{row['harness']} | {row['variant']} | {100 * row['true']:+.1f} | {row['random numbers']}"
+        sizes = f"{row['tasks']} | {100 * row['se']:.1f} | {shares[0]} | {shares[1]} | {100 * row['rollouts']:.0f} %"
+        yield f"| {about} | {sizes} | {shares[2]} |"
+
+
 TABLES = {
+    "false_confirmations": false_confirmations,
     "competent_reader": competent,
     "compare": partial(comparison, "compare"),
     "compare_ablations": partial(comparison, "compare_ablations"),
+    "fixed_filter": fixed_filter,
     "evolution": evolution,
     "detection": detection,
     "planted_harnesses": planted,
     "audits": audits,
+    "officeqa_paper": officeqa_paper,
 }
 """The tables of docs/results.md, of the studies that have results."""
 

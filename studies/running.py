@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from functools import lru_cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -66,13 +67,16 @@ def with_reader(work: Callable[[ChatModel, Sandbox], Awaitable[Any]]) -> Any:
 
 
 def rows_of(name: str, cases: Iterable[Mapping[str, Any]], work: Callable[[Mapping[str, Any]], list[Row]]) -> list[Row]:
-    """The rows of every case, on every core. Finished cases are kept in a file and not done again by the same code."""
+    """The rows of every case, on every core. Finished cases are kept in a file and not done again by the same code.
+
+    Processes start afresh: one that is forked from a process with threads (an open index has some) can wait for ever.
+    """
     path, code = RESULTS / f"{name}.rows.jsonl", code_digest(work)
     done = _finished(path, code)
     todo = {json.dumps(case, sort_keys=True): case for case in cases}
     waiting = {key: case for key, case in todo.items() if key not in done}
     started = time.monotonic()
-    with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool, path.open("a") as file:
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool, path.open("a") as file:
         futures = {pool.submit(work, case): key for key, case in waiting.items()}
         for count, future in enumerate(as_completed(futures), 1):
             done[futures[future]] = future.result()

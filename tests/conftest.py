@@ -10,8 +10,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from chase.benchmarks import registry
+from chase.benchmarks.officeqa.benchmark import OfficeQA
 from chase.benchmarks.registry import base_name
 from chase.benchmarks.syn_ledger.benchmark import SynLedger, open_syn_ledger
+from tests.benchmarks.officeqa.offices import office, sample
 
 OTHER_FEATURES = "digits+folder+preamble+title+casing"
 
@@ -54,3 +56,15 @@ def other_ledger() -> SynLedger:
 def another_seed() -> SynLedger:
     """A second Syn-Ledger with the paper's features planted."""
     return open_once("syn-ledger@3")
+
+
+@pytest.fixture(scope="session")
+def officeqa_data() -> Path:
+    """A small synthetic sample of OfficeQA."""
+    return sample()
+
+
+@pytest.fixture(scope="session")
+def officeqa() -> OfficeQA:
+    """OfficeQA on the small sample."""
+    return office()

@@ -53,6 +53,7 @@ def test_dependencies_point_down() -> None:
         ("engine/knowing.py", "from chase.benchmarks.syn_ledger.tools import LIMITS"),
         ("benchmarks/knowing.py", "def late():\n    from chase.benchmarks import syn_ledger"),
         ("cli/knowing.py", "import chase.benchmarks.syn_ledger.entry"),
+        ("engine/knowing.py", "from chase.benchmarks.officeqa import scoring"),
     ],
 )
 def test_an_import_upward_or_of_one_benchmark_is_caught(copy: Path, module: str, line: str) -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from docs import make_fixed_filter
 from studies.reader_scores import RESULTS
 from studies.report import FAULTS, TABLES, intervals
 
@@ -18,6 +19,13 @@ def test_every_line_of_a_study_stands_on_the_page(name: str) -> None:
     lines = list(TABLES[name]())
     assert len(lines) > 3
     assert [line for line in lines if line not in PAGE.splitlines()] == []
+
+
+def test_the_picture_of_what_a_filter_catches_is_drawn_from_the_result() -> None:
+    drawn = make_fixed_filter.draw(json.loads(make_fixed_filter.RESULT.read_text()))
+    assert drawn == make_fixed_filter.PICTURE.read_text(), "run `python docs/make_fixed_filter.py` and commit it"
+    assert "simulated reader" in drawn
+    assert drawn.count("<rect") == 1 + 3 + 15
 
 
 def test_the_table_of_intervals_stands_on_its_page_and_no_bounded_one_misses_more_than_it_says() -> None:

@@ -6,6 +6,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from chase.api import (
+        analyze,
         audit,
         certify,
         compare,
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
         initial_harness,
         load_harness,
         open_benchmark,
+        plan,
         repair,
         rollout,
     )
 
 __all__ = [
     "__version__",
+    "analyze",
     "audit",
     "certify",
     "compare",
@@ -34,6 +37,7 @@ __all__ = [
     "initial_harness",
     "load_harness",
     "open_benchmark",
+    "plan",
     "repair",
     "rollout",
 ]

@@ -22,19 +22,23 @@ from chase.runs.config import raw_settings
 from chase.runs.kinds import Benchmarks
 from chase.runs.listening import Listener, Silent
 from chase.runs.results import (
+    AnalyzeResult,
     AuditResult,
     CertifyResult,
     CompareResult,
     EvolveResult,
     ForecastResult,
+    PlanResult,
     RepairResult,
     RolloutResult,
 )
 from chase.runs.settings import (
+    AnalyzeSettings,
     AuditSettings,
     CertifySettings,
     CompareSettings,
     EvolveSettings,
+    PlanSettings,
     RepairSettings,
     RolloutSettings,
 )
@@ -182,6 +186,24 @@ def forecast_audit(given: Mapping[str, Any], listener: Listener) -> ForecastResu
     from chase.runs.audit import forecast as run
 
     return run(asked, listener)
+
+
+@_takes(AnalyzeSettings)
+def analyze(given: Mapping[str, Any], listener: Listener) -> AnalyzeResult:
+    """Gain, gain destruction and an audit's verdict from scores that another runner produced: a file, or rows."""
+    asked = raw_settings(AnalyzeSettings, given)
+    from chase.runs.analyze import analyze as made
+
+    return made(asked)
+
+
+@_takes(PlanSettings)
+def plan(given: Mapping[str, Any], listener: Listener) -> PlanResult:
+    """How many tasks and rollouts confirm or certify a gain destruction, from an earlier run's noise or another."""
+    asked = raw_settings(PlanSettings, given)
+    from chase.runs.plan import plan as made
+
+    return made(asked)
 
 
 @_takes(_Repair)

@@ -280,7 +280,7 @@ def test_the_sealed_tasks_are_opened_only_with_a_reason_that_stays_in_the_record
         (("--level", "1.5"), "level=1.5 must be a number from 0.5 to below 1"),
         (("--level", "1"), "level=1.0 must be a number"),
         (("--level", "nan"), "level=nan must be a number"),
-        (("--use-cert", " "), "--use-cert needs a reason"),
+        (("--use-cert", " "), "needs a reason"),
         (("--rounds", "0"), "rounds=0 must be a whole number from 1 to 20"),
         (("--proposals", "0"), "proposals=0 must be"),
         (("--confirm-size", "1"), "confirm_size=1 must be"),

@@ -135,6 +135,12 @@ def test_seeds_that_were_certified_are_refused_before_anything_runs(chase: Comma
     assert f"seeds=1: comparison '{found['run']}' has opened the sealed tasks" in refused.err
     assert "Nothing was run" in refused.err
     assert seals(tmp_path) == {found["run"]: 1}
+    for blank in ("", "  "):
+        assert "needs a reason" in chase(*compare("--seeds", "0-1", "--reopen", blank, methods=more)).sentence
+    same = chase(*compare("--seeds", "1", methods=("--methods", "raw-harness")))  # its agents could answer otherwise
+    assert same.code == 2
+    assert f"`chase compare --resume {found['run']}` shows its result" in same.err
+    assert chase("compare", "--resume", found["run"][:-2]).code == 0  # members' ids begin so, too
     again = chase.json(*compare("--seeds", "0-1", "--reopen", "another method", methods=more))
     assert again["reopened"] == ["another method"]
     kept = chase.json(*compare("--seeds", "1", "--no-certify", methods=("--methods", "meta-harness", "--rounds", 1)))
@@ -157,12 +163,41 @@ def test_seeds_that_were_certified_are_refused_before_anything_runs(chase: Comma
         (("--methods", "chase", "--seeds", "one"), "must be seeds such as 0-9"),
         (("--methods", "chase", "--reopen", "x", "--no-certify"), "--no-certify leaves the set sealed"),
         (("--methods", "chase", "--workers", 2, "--budget-tokens", 10), "without a cap"),
+        (("--methods", "chase:epsilon=0.10,chase:epsilon=.1"), "chase:epsilon=0.1 is named twice"),
+        (("--methods", "best-of-n:episodes=0"), "episodes=0 must be a whole number from 1 to 1000000"),
+        (("--methods", "best-of-n,meta-harness", "--match", "nope"), "unknown match 'nope'. Valid: meta-harness"),
+        (("--methods", "best-of-n", "--match", "best-of-n"), "unknown match 'best-of-n'"),
+        (("--methods", "chase", "--match", "chase"), "none of the methods takes another's budget"),
+        (("--methods", "raw-harness", "--reopen", "x"), "no comparison has opened the sealed tasks"),
     ],
 )
 def test_bad_input_is_one_sentence(chase: Commands, given: tuple[object, ...], said: str) -> None:
     ended = chase("compare", "--benchmark", "syn-ledger@7", "--model", "sim:reader", *given)
     assert ended.code == 2
     assert said in ended.sentence
+
+
+def test_where_nothing_is_said_all_methods_are_compared(chase: Commands) -> None:
+    forecast = chase.json("compare", *LEDGER, "--dry-run")
+    named = {row["stage"].split(":")[0] for row in forecast["rollouts"]}
+    assert {"meta-harness", "harness-evolve", "b0-access", "chase", "best-of-n"} <= named
+
+
+def test_a_control_without_a_match_says_so(chase: Commands) -> None:
+    found = chase.json(*compare("--no-certify", methods=("--methods", "best-of-n:episodes=6")))
+    assert not any("matched" in said for said in found["warnings"])
+    found = chase.json(*compare("--no-certify", methods=("--methods", "best-of-n,meta-harness", "--rounds", 1)))
+    assert any("a budget of its own, not a matched one" in said for said in found["warnings"])
+
+
+def test_nothing_is_opened_under_a_cap_that_does_not_hold_what_is_to_be_measured(
+    chase: Commands, tmp_path: Path
+) -> None:
+    ended = chase(*compare("--budget-tokens", 20_000, methods=("--methods", "raw-harness")))
+    assert ended.code == 4
+    assert "16 rollouts on sealed tasks that stay sealed" in ended.sentence
+    assert "are opened" not in ended.err
+    assert seals(tmp_path) == {}
 
 
 def test_a_forecast_holds_what_a_comparison_takes(chase: Commands) -> None:
@@ -188,6 +223,14 @@ def test_without_a_neutral_variant_the_table_is_over_the_archive(
         assert row["r_rel"]["over_seeds"] is None
     assert found["archives"]["1"]
     assert any("Γ is near 0" in said for said in found["explanations"])
+    assert not any("No counterfactual" in said for said in found["explanations"])
+    found = chase.json(
+        "compare", "--benchmark", almanacs.NAME, "--model", ALMANAC_READER, "--methods", "raw-harness", "--seeds", "2",
+        "--split-sizes", "cert=4", "--rollouts", "evo=1,cert=1", "--workers", 1,
+    )  # fmt: skip
+    told = " ".join(found["explanations"])
+    assert "No counterfactual was archived in any seed: there R_avg and R_min are the released score" in told
+    assert "Too small to conclude (a pilot): on 4 tasks" in told
 
 
 def test_a_method_that_needs_b0_is_refused_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

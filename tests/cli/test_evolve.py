@@ -242,13 +242,13 @@ def test_a_run_is_not_continued_under_other_settings(done: dict[str, Any], chase
     set_status(tmp_path, done["run"], "running")
     named = chase(*evolve(*OPEN, "--seed", 2, "--resume", done["run"]))
     assert named.code == 2
-    assert f"run '{done['run']}' has other settings: seed differ" in named.sentence
+    assert f"run '{done['run']}' has other settings: what differs is seed" in named.sentence
     latest = chase(*evolve(*OPEN, "--seed", 2, "--resume", "latest"))
     assert latest.code == 2
     assert f"There are: {done['run']} (other seed)" in latest.sentence
     (tmp_path / "h0" / "prompt.md").write_text("Answer.\n")
     harness = chase(*evolve(*OPEN, "--harness", "h0", "--resume", done["run"]))
-    assert "other settings: initial differ" in harness.sentence
+    assert "other settings: what differs is initial" in harness.sentence
     assert len(runs(tmp_path)) == 1
 
 
@@ -263,7 +263,7 @@ def test_a_setting_beside_resume_is_laid_over_the_runs_own(
             for further in ((), ("--dry-run",)):
                 refused = chase("evolve", "--resume", reference, *flags, *further)
                 assert refused.code == 2
-                assert f"run '{done['run']}' has other settings: rounds differ" in refused.sentence
+                assert f"run '{done['run']}' has other settings: what differs is rounds" in refused.sentence
     assert [run.status for run in runs(tmp_path)] == ["paused"]
 
 
@@ -304,10 +304,16 @@ def test_certify_opens_the_set_once_and_prints_from_then_on(
     assert found["g_min"]["value"] == pytest.approx(found["gains"]["released"]["value"] - found["gamma"]["value"])
     assert set(found["destruction"]) == {"b1", "neutral"}
     assert found["reopened"] == []
+    assert found["certificate"]["archive_size"] == 2
+    assert first["theorems"]["k"]["source"] == "searched"
     again = chase("certify", done["run"])
     assert again.err == ""
     for row in ("R_rel(H0)", "R_0(H*)", "G_rel", "G_0", "Δ_BS", "Γ", "G_min", "Δ_TS", "note: simulated reader"):
         assert row in again.out
+    for row in ("Hoeffding", "Γ_A at most", "G_min,A at least", "measured under B_0", "Theorem 1", "Conditions"):
+        assert row in again.out
+    assert "[plug-in, not a guarantee]" in chase("certify", done["run"], "--k", "2", "--rho", "0.01").out
+    assert "rho=-1.0 must be a number, 0 or more" in chase("certify", done["run"], "--rho", "-1").sentence
     assert json.loads((Workspace(tmp_path).run_folder(done["run"]) / "result.json").read_text())["certification"] == (
         found
     )
@@ -342,7 +348,7 @@ def test_only_finished_evolutions_are_certified(done: dict[str, Any], chase: Com
     assert unfinished.code == 2
     assert f"go on with `chase evolve --resume {done['run']}`" in unfinished.sentence
     set_status(tmp_path, done["run"], "finished")
-    assert "--reopen needs a reason" in chase("certify", "latest", "--reopen", " ").sentence
+    assert "needs a reason" in chase("certify", "latest", "--reopen", " ").sentence
     assert "no run 'nobody'" in chase("certify", "nobody").sentence
     (Workspace(tmp_path).run_folder(done["run"]) / "result.json").write_text("{")
     damaged = chase("certify", "latest")

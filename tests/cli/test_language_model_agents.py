@@ -150,3 +150,17 @@ def test_the_papers_config_is_understood(chase: Commands, monkeypatch: pytest.Mo
     path = Path(__file__).parents[2] / "configs" / "paper-syn-ledger.toml"
     forecast = chase.json("evolve", "--config", path, "--benchmark", "syn-ledger@7", "--dry-run")
     assert forecast["schema"] == "chase.forecast/1"
+
+
+def test_the_papers_config_for_officeqa_is_understood(
+    chase: Commands, monkeypatch: pytest.MonkeyPatch, officeqa_data: Path
+) -> None:
+    """On a sample with 9 evolution, 9 discovery, 3 x 5 confirmation and 15 certification questions."""
+    monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
+    path = Path(__file__).parents[2] / "configs" / "paper-officeqa.toml"
+    forecast = chase.json("evolve", "--config", path, "--data", officeqa_data, "--dry-run")
+    first = {stage["role"]: stage["episodes"] for stage in forecast["rollouts"] if stage["stage"] == "round 1"}
+    assert first["evo"] == {"least": 9 * 2, "most": 4 * 9 * 2}  # H_0 and three candidates, twice each
+    assert first["conf1"]["most"] == 2 * 2 * 5 * 5  # two harnesses, two benchmarks, five questions, five times
+    sealed = {stage["role"]: stage["episodes"] for stage in forecast["rollouts"] if stage["stage"] == "certification"}
+    assert sealed["cert"]["least"] == 15 * 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import zip_longest
 
 import pytest
@@ -10,9 +11,9 @@ from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.observables import OBSERVABLES, ObservableFunction
+from chase.core.stop_words import STOP_WORDS
 from chase.core.values import Placeholder, ResultItem, Rollout, Sighting
-from chase.engine.policy import clean_query, expand, merge, reads_on, relaxed, rerank
-from chase.engine.stop_words import STOP_WORDS
+from chase.engine.policy import clean_query, documents_in_turn, expand, merge, reads_on, relaxed, rerank
 from chase.engine.trace import result_text
 from chase.harness.spec import Activation, Guidance, Preference, ReadOn, Retrieval, Rewrite
 from chase.testing.scripted import Request, ScriptedModel, Step, call
@@ -130,6 +131,36 @@ def test_merging_keeps_each_document_once() -> None:
     in_turn = merge(results, Retrieval(merge="round-robin"))
     assert [item.shown.id for item in in_sequence] == ["a", "b", "c", "d", "e"]
     assert [item.shown.id for item in in_turn] == ["a", "b", "e", "d", "c"]
+
+
+def passages(*places: tuple[str, int]) -> list[ResultItem]:
+    """Hits of passages: (document, first line)."""
+    return [
+        ResultItem(shown=Sighting(id=id_, path=f"{id_}.txt"), opens={"document": id_, "start": start})
+        for id_, start in places
+    ]
+
+
+def where(hits: Sequence[ResultItem]) -> list[tuple[str, int]]:
+    return [(hit.shown.id, (hit.opens or {})["start"]) for hit in hits]
+
+
+def test_merging_keeps_passages_of_one_document_apart() -> None:
+    results = [passages(("a", 1), ("a", 41)), passages(("a", 41), ("b", 1), ("a", 81))]
+    assert where(merge(results, Retrieval())) == [("a", 1), ("a", 41), ("b", 1), ("a", 81)]
+    in_turn = where(merge(results, Retrieval(merge="round-robin")))
+    assert in_turn == [("a", 1), ("a", 41), ("b", 1), ("a", 81)]
+
+
+def test_documents_come_in_turn_and_no_passage_is_dropped() -> None:
+    hits = passages(("a", 1), ("a", 41), ("b", 1), ("a", 81), ("c", 1), ("b", 41))
+    assert where(documents_in_turn(hits)) == [("a", 1), ("b", 1), ("c", 1), ("a", 41), ("b", 41), ("a", 81)]
+
+
+def test_documents_in_turn_leave_what_does_not_match_behind() -> None:
+    found = (("a", True), ("a", True), ("b", False), ("a", False), ("b", False))
+    hits = [ResultItem(shown=Sighting(id=id_, path="", matches=matches), line=id_) for id_, matches in found]
+    assert documents_in_turn(hits) == [hits[0], hits[1], hits[2], hits[3], hits[4]]
 
 
 def test_reranking_adds_the_rank_on_each_observable_to_the_place() -> None:
@@ -343,12 +374,19 @@ def test_a_rewrite_cleans_a_query_as_the_papers_h_1_does() -> None:
     assert clean_query("US in FY", Retrieval(), rule) == ""  # which the engine does not search for
 
 
-async def test_rewrites_leave_the_harness_own_searches_alone(ledger: SynLedger) -> None:
+async def test_a_rewrites_template_leaves_the_harness_own_searches_alone(ledger: SynLedger) -> None:
     rewrite = {"template": "{period}"}
     harness = make_harness(retrieval={"templates": ["{entity}"], "rewrites": [rewrite]})
     rollout, _ = await follow(make_job(ledger, harness), [call("search", query="mine"), "1"])
     slots = ledger.slots(ledger.task(ledger.tasks("evo")[0]).question)
     assert queries(rollout) == [slots["entity"][0], slots["period"][0]]
+
+
+async def test_a_rewrite_without_a_template_cleans_the_harness_own_searches_too(ledger: SynLedger) -> None:
+    slots = ledger.slots(ledger.task(ledger.tasks("evo")[0]).question)
+    retrieval = {"templates": ["in the {entity}"], "rewrites": [{"drop_stop_words": True}]}
+    rollout, _ = await follow(make_job(ledger, make_harness(retrieval=retrieval)), ["1"])
+    assert queries(rollout, "harness") == [slots["entity"][0]]
 
 
 @pytest.mark.parametrize("prefer", ["low", "high"])

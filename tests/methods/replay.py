@@ -1,23 +1,24 @@
 """The paper's OfficeQA run as figures: an arena that gives its estimates back, desks that answer as it tells.
 
 Appendix "Tracing Counterfactual Harness Search and Evolution": 49 evolution and discovery questions with two rollouts
-each (every percentage is a multiple of 1/98), 24 confirmation questions with five. Two Syn-Ledger transformations stand
-in for the paper's: `re-encode` for the table context, `shift` for the passage boundaries.
+each (every percentage is a multiple of 1/98), 24 confirmation questions with five. The transformations are the paper's,
+`wrap-text` (`Φ_b1`) and `shift-passages` by ten lines, and the harnesses those of `configs/officeqa-harnesses/`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from chase.agents.history import RELEASED
-from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core import events
 from chase.core.agents import Draft
+from chase.core.interfaces import Benchmark
 from chase.core.values import Json
+from chase.harness.folder import initial_harness, load_harness
 from chase.methods.arena import Contender, Means, SomeTasks, Variant
 from chase.methods.chase import Chase, ChaseOptions
 from chase.methods.contract import Desks, World
@@ -28,11 +29,10 @@ from chase.methods.selection import Gate
 from chase.protocol.archive import Archive
 from chase.protocol.kit import ProtocolKit
 from chase.store.workspace import Workspace
-from tests.engine.rollouts import make_harness
 
-CONTEXT = {"name": "re-encode", "arguments": {"format": "csv"}}
-BOUNDARY = {"name": "shift", "arguments": {"by": 3}}
-OTHER = {"name": "reverse", "arguments": {"aspect": "listing"}}
+CONTEXT = {"name": "wrap-text", "arguments": {}}
+BOUNDARY = {"name": "shift-passages", "arguments": {"by": 10}}
+OTHER = {"name": "order-listing", "arguments": {"way": "reversed"}}
 """What stands beside the boundary shift in round 3, of which the paper gives no figure."""
 
 EVOLUTION = {
@@ -48,24 +48,34 @@ EVOLUTION = {
     "r3-integrated": (4, 0),
 }
 DISCOVERY = {
-    ("r1-integrated", "re-encode"): Fraction(7, 98),
-    ("r1-integrated", "shift"): Fraction(4, 98),
-    ("r3-integrated", "shift"): Fraction(10, 98),
-    ("r3-integrated", "reverse"): Fraction(3, 98),
+    ("r1-integrated", "wrap-text"): Fraction(7, 98),
+    ("r1-integrated", "shift-passages"): Fraction(4, 98),
+    ("r3-integrated", "shift-passages"): Fraction(10, 98),
+    ("r3-integrated", "order-listing"): Fraction(3, 98),
 }
 CONFIRMATION = {("conf1", "r1-integrated"): Fraction(14, 100), ("conf3", "r3-integrated"): Fraction(5, 120)}
 
 
+HARNESSES = Path(__file__).parents[2] / "configs" / "officeqa-harnesses"
+FOLDERS = {"r1-integrated": "h1"} | {
+    f"r{round}-{track}": f"round{round}-{track}"
+    for round in (2, 3)
+    for track in ("structural", "guidance", "integrated")
+}
+"""The paper's harnesses. Of the other two of round 1 it says nothing: a memory of their own stands for them."""
+
+
 def form(*operators: Mapping[str, Json]) -> dict[str, Json]:
-    return {"benchmark": "syn-ledger", "operators": list(operators)}
+    return {"benchmark": "officeqa", "operators": list(operators)}
 
 
 def draft(*operators: Mapping[str, Json]) -> Draft:
     return Draft(form=form(*operators))
 
 
-def named(name: str) -> Contender:
-    return Contender(name=name, harness=make_harness(memory=name))
+def named(name: str, initial: Contender) -> Contender:
+    made = load_harness(HARNESSES / FOLDERS[name]) if name in FOLDERS else replace(initial.harness, memory=name)
+    return Contender(name=name, harness=made)
 
 
 @dataclass
@@ -77,13 +87,24 @@ class FiguresArena:
     confirmation: Mapping[tuple[str, str], Fraction]
     asked: list[tuple[str, str, str]] = field(default_factory=list)
     """(role, harness, variant)."""
+    size: int = 2
+    """Tasks of a role, all alike."""
+    counts: list[tuple[str, int | None]] = field(default_factory=list)
+    """(role, first so many rollouts)."""
 
     async def means(
-        self, harnesses: Sequence[Contender], variants: Sequence[Variant], role: str, tasks: SomeTasks = None
+        self,
+        harnesses: Sequence[Contender],
+        variants: Sequence[Variant],
+        role: str,
+        tasks: SomeTasks = None,
+        rollouts: int | None = None,
     ) -> Means:
         self.asked += [(role, h.name, v.name) for h in harnesses for v in variants]
+        self.counts.append((role, rollouts))
+        tasks = [f"{role}-{place}" for place in range(1, self.size + 1)]
         return {
-            (h.name, v.name): dict.fromkeys((f"{role}-1", f"{role}-2"), Fraction(1, 2) + self._gain(h.name, v, role))
+            (h.name, v.name): dict.fromkeys(tasks, Fraction(1, 2) + self._gain(h.name, v, role))
             for h in harnesses
             for v in variants
         }
@@ -126,7 +147,7 @@ class ProposingDesk:
     ) -> tuple[list[Contender], list[str]]:
         self.currents.append(current.name)
         self.asked.append((assignment, gates))
-        return [named(f"r{round}-{track}") for track in ("structural", "guidance", "integrated")], []
+        return [named(f"r{round}-{track}", initial) for track in ("structural", "guidance", "integrated")], []
 
 
 @dataclass
@@ -164,32 +185,34 @@ class Replay:
 
 def replay(
     kit: ProtocolKit,
-    ledger: SynLedger,
     *,
     drafts: Mapping[int, list[Draft]] | None = None,
     evolution: Mapping[str, tuple[Any, Any]] = EVOLUTION,
     discovery: Mapping[tuple[str, str], Fraction] = DISCOVERY,
     confirmation: Mapping[tuple[str, str], Fraction] = CONFIRMATION,
+    size: int = 2,
+    rule: str = "paper",
     **options: Any,
 ) -> Replay:
+    benchmark: Benchmark[Any] = kit.benchmark
     gains = {name: (Fraction(g, 98), Fraction(b, 98)) for name, (g, b) in evolution.items()}
-    arena = FiguresArena(gains, discovery, confirmation)
+    arena = FiguresArena(gains, discovery, confirmation, size=size)
     proposing = ProposingDesk()
     paper = {1: [draft(BOUNDARY), draft(CONTEXT)], 3: [draft(CONTEXT), draft(BOUNDARY), draft(OTHER)]}
     challenging = ChallengingDesk(paper if drafts is None else drafts)
     told: list[events.Event] = []
     world = World(
-        initial=Contender(name="H0", harness=make_harness()),
+        initial=Contender(name="H0", harness=initial_harness(benchmark)),
         arena=arena,
         desks=Desks(proposer=proposing, challenger=challenging),  # type: ignore[arg-type]
         kit=kit,
         journal=Journal(Workspace(Path("nowhere")), "run"),
-        released=Variant(name=RELEASED, transformation=ledger.variant("released")),
-        options=ChaseOptions(**{"rounds": 3, "epsilon": "0.05", "eta": "0.075", **options}),
+        released=Variant(name=RELEASED, transformation=benchmark.variant("released")),
+        options=ChaseOptions(**{"rounds": 3, "epsilon": "0.05", "eta": "0.075", "confirmation": rule, **options}),
         roles=("evo", "disc", "conf1", "conf2", "conf3"),
-        tasks=lambda role: ledger.tasks(role)[:4],
-        rollouts=ledger.defaults.rollouts,
-        archive=Archive(benchmark=ledger.name, content_hash=ledger.content_hash),
+        tasks=lambda role: benchmark.tasks(role)[:4],
+        rollouts=benchmark.defaults.rollouts,
+        archive=Archive(benchmark=benchmark.name, content_hash=benchmark.content_hash),
         seed=0,
         tell=told.append,
     )

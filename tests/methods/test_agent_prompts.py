@@ -166,10 +166,10 @@ async def test_after_a_failed_round_the_prompt_states_the_failures_and_the_fallb
 
 
 async def test_the_whole_prompt_of_the_round_after_the_papers_failed_one(
-    ledger: SynLedger, kit: ProtocolKit, tmp_path: Path
+    officeqa_kit: ProtocolKit, tmp_path: Path
 ) -> None:
     """Round 3 of the paper's run, from what its first two rounds really leave in the tree."""
-    made = replay(kit, ledger)
+    made = replay(officeqa_kit)
     await made.evolve()
     tree = HistoryWriter(tmp_path / "tree")
     for name, (released, counterfactual) in {"H0": (0, 0), **EVOLUTION}.items():

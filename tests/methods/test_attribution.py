@@ -45,7 +45,12 @@ class Scripted:
     asked: list[tuple[int, int]] = field(default_factory=list)
 
     async def means(
-        self, harnesses: Sequence[Contender], variants: Sequence[Variant], role: str, tasks: SomeTasks = None
+        self,
+        harnesses: Sequence[Contender],
+        variants: Sequence[Variant],
+        role: str,
+        tasks: SomeTasks = None,
+        rollouts: int | None = None,
     ) -> Means:
         self.asked.append((len(harnesses), len(variants)))
         return {

@@ -128,7 +128,12 @@ class FiguresArena:
         return list(self.tasks_of)
 
     async def means(
-        self, harnesses: Sequence[Contender], variants: Sequence[Variant], role: str, tasks: Any = None
+        self,
+        harnesses: Sequence[Contender],
+        variants: Sequence[Variant],
+        role: str,
+        tasks: Any = None,
+        rollouts: int | None = None,
     ) -> Means:
         lost = {v.name: self.destroyed["+".join(o.name for o in v.transformation.operators)] for v in variants}
         return {

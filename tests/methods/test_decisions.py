@@ -8,7 +8,6 @@ from fractions import Fraction
 import pytest
 
 from chase.agents.history import RELEASED
-from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.methods.chase_without_challenger import ChaseWithoutChallenger, ChaseWithoutChallengerOptions
 from chase.methods.evolution import EvolutionOutcome
 from chase.protocol.kit import ProtocolKit
@@ -18,40 +17,31 @@ WORSE = dict.fromkeys(EVOLUTION, (-1, -1))
 """Every candidate scores less than the initial harness."""
 
 
-@pytest.fixture(scope="module")
-def kit(ledger: SynLedger) -> ProtocolKit:
-    return ProtocolKit(ledger)
-
-
-async def optimised(kit: ProtocolKit, ledger: SynLedger, gains: dict[str, int]) -> EvolutionOutcome:
+async def optimised(officeqa_kit: ProtocolKit, gains: dict[str, int]) -> EvolutionOutcome:
     """Three rounds of CHASE without its Challenger, with these gains as released."""
     evolution = WORSE | {name: (gain, 0) for name, gain in gains.items()}
-    made = replay(kit, ledger, evolution=evolution)
+    made = replay(officeqa_kit, evolution=evolution)
     world = replace(made.world, options=ChaseWithoutChallengerOptions(rounds=3))  # type: ignore[arg-type]
     return await ChaseWithoutChallenger().evolve(world)  # type: ignore[arg-type]
 
 
-async def test_the_best_candidate_is_taken_wherever_it_stands(kit: ProtocolKit, ledger: SynLedger) -> None:
+async def test_the_best_candidate_is_taken_wherever_it_stands(officeqa_kit: ProtocolKit) -> None:
     evolved = await optimised(
-        kit, ledger, {"r1-structural": 5, "r1-integrated": 3, "r2-guidance": 9, "r3-integrated": 8}
+        officeqa_kit, {"r1-structural": 5, "r1-integrated": 3, "r2-guidance": 9, "r3-integrated": 8}
     )
     assert [harness.name for harness in evolved.harnesses] == ["H0", "r1-structural", "r2-guidance", "r2-guidance"]
     assert evolved.final.name == "r2-guidance"
 
 
-async def test_the_harness_of_the_round_before_stays_where_no_candidate_is_better(
-    kit: ProtocolKit, ledger: SynLedger
-) -> None:
-    evolved = await optimised(kit, ledger, {"r1-guidance": 5, "r2-integrated": 4, "r3-structural": 4})
+async def test_the_harness_of_the_round_before_stays_where_no_candidate_is_better(officeqa_kit: ProtocolKit) -> None:
+    evolved = await optimised(officeqa_kit, {"r1-guidance": 5, "r2-integrated": 4, "r3-structural": 4})
     assert [harness.name for harness in evolved.harnesses] == ["H0", *["r1-guidance"] * 3]
     pools = [[row["harness"] for row in round["selection"]["pool"]] for round in evolved.rounds]
     assert [pool[:2] for pool in pools[1:]] == [["H0", "r1-guidance"]] * 2
 
 
-async def test_the_discovery_tasks_are_evaluated_where_nothing_is_challenged_too(
-    kit: ProtocolKit, ledger: SynLedger
-) -> None:
-    made = replay(kit, ledger, evolution=WORSE, rounds=1)
+async def test_the_discovery_tasks_are_evaluated_where_nothing_is_challenged_too(officeqa_kit: ProtocolKit) -> None:
+    made = replay(officeqa_kit, evolution=WORSE, rounds=1)
     evolved = await made.evolve()
     assert evolved.rounds[0]["challenger"] == {"skipped": "H_t = H_0"}
     assert [asked for asked in made.arena.asked if asked[0] == "disc"] == [("disc", "H0", RELEASED)]
@@ -59,12 +49,12 @@ async def test_the_discovery_tasks_are_evaluated_where_nothing_is_challenged_too
 
 @pytest.mark.parametrize(
     ("kept", "frozen"),
-    [(8, "all files written as csv"), (7, "all files written as csv, then records moved on by 3 within each file")],
+    [(8, "wrap-text"), (7, "wrap-text, then shift-passages (by 10)")],
 )
 async def test_a_part_stands_for_the_whole_from_four_fifths_of_its_destruction_on(
-    kit: ProtocolKit, ledger: SynLedger, kept: int, frozen: str
+    officeqa_kit: ProtocolKit, kept: int, frozen: str
 ) -> None:
-    deltas = {"re-encode+shift": 10, "re-encode": kept, "shift": 1}
+    deltas = {"wrap-text+shift-passages": 10, "wrap-text": kept, "shift-passages": 1}
     discovery = {("r1-integrated", name): Fraction(delta, 98) for name, delta in deltas.items()}
-    made = replay(kit, ledger, discovery=discovery, rounds=1, drafts={1: [draft(CONTEXT, BOUNDARY)]})
-    assert (await made.evolve()).rounds[0]["challenger"]["frozen"]["what"] == frozen
+    made = replay(officeqa_kit, discovery=discovery, rounds=1, drafts={1: [draft(CONTEXT, BOUNDARY)]})
+    assert (await made.evolve()).rounds[0]["challenger"]["frozen"]["symbols"] == frozen

@@ -151,7 +151,7 @@ PLANTED: list[tuple[str, GateFacts, Harness, Harness]] = [
     ("answers", OFFICE, memory("It comes to 40439."), memory("It comes to a five-digit sum.")),
     ("answers", OFFICE, memory("Robert  Anderson signs."), memory("A secretary signs.")),
     ("answers", LEDGER, memory("The answer is 57."), memory("Answer within 57 words.")),
-    ("answers", LEDGER, code("return '57'", "check_answer(answer, state)"), code("return hits[:57]")),
+    ("answers", LEDGER, code("return '57'", "check_answer(answer, state)"), code("return list(range(57))")),
     # rules
     ("lookup-tables", LEDGER, code("table = {'FY2031': 1}\nreturn table"), code("return {'queries': [], 'note': ''}")),
     (
@@ -392,7 +392,7 @@ def test_layout_and_comments_are_no_effective_change(now: Harness, then: Harness
 
 
 def test_a_harness_of_an_earlier_round_is_a_duplicate() -> None:
-    told = refusal(OFFICE, GUIDANCE, evaluated={GUIDANCE.hash: "r1-guidance"})
+    told = refusal(OFFICE, GUIDANCE, evaluated={"r1-guidance": GUIDANCE})
     assert "duplicates: the same as r1-guidance, which was evaluated" in told
 
 

@@ -55,7 +55,8 @@ HONEST_CODE = [
     "mode = 'exact' if state['slots'] else 'broad'\nif mode == 'exact':\n    return []",
     "if 'period' in state['slots'] and state['step'] == 0:\n    return []",
     "seen = state['opened']\nreturn [i for i, h in enumerate(hits) if h['id'] not in seen]",
-    "names = [h['path'].replace('-', ' ').split() for h in hits]\nreturn [len(n) for n in names]",
+    "asked = set(state['question'].lower().split())\nnames = [set(h['path'].replace('-', ' ').split()) for h in hits]\n"
+    "return sorted(range(len(hits)), key=lambda i: -len(asked & names[i]))",
     "if 'percentage' in state['question'] or 'share' in state['question']:\n    return []",
     "return {'queries': [state['question']], 'note': 'Check status, version and basis of every record.'}",
     "return [n for n, word in enumerate(state['question'].split()) if n > 3] + [k for k in range(3) if k == 1]",

@@ -46,8 +46,8 @@ FIGURES: Mapping[str, tuple[int, int]] = {
 }
 
 
-def replayed(ledger: SynLedger, kit: ProtocolKit) -> Replay:
-    made = replay(kit, ledger, evolution=FIGURES)
+def replayed(kit: ProtocolKit) -> Replay:
+    made = replay(kit, evolution=FIGURES)
     options: Any = HarnessCompassOptions(rounds=3)
     return replace(made, world=replace(made.world, options=options, roles=("evo",)))
 
@@ -63,10 +63,10 @@ def replayed(ledger: SynLedger, kit: ProtocolKit) -> Replay:
     ],
 )
 async def test_only_a_higher_score_replaces_the_current_harness(
-    ledger: SynLedger, kit: ProtocolKit, method: Method, line: list[str]
+    kit: ProtocolKit, method: Method, line: list[str]
 ) -> None:
     """In round 2 nothing is better than `H_1`, and the equal ones do not replace it; `H_3` is final."""
-    made = replayed(ledger, kit)
+    made = replayed(kit)
     found = await method.evolve(made.world)
     assert [named.name for named in found.harnesses] == line
     assert found.final.name == line[-1]
@@ -75,8 +75,8 @@ async def test_only_a_higher_score_replaces_the_current_harness(
     assert {role for role, *_ in made.arena.asked} == {"evo"}
 
 
-async def test_every_round_asks_for_three_tracks_under_the_same_gate(ledger: SynLedger, kit: ProtocolKit) -> None:
-    made = replayed(ledger, kit)
+async def test_every_round_asks_for_three_tracks_under_the_same_gate(kit: ProtocolKit) -> None:
+    made = replayed(kit)
     found = await HarnessCompass().evolve(made.world)
     gates = [gate for _, (gate,) in made.proposing.asked]
     assert [assignment.tracks for assignment, _ in made.proposing.asked] == [CANDIDATE_TRACKS] * 3
@@ -88,8 +88,8 @@ async def test_every_round_asks_for_three_tracks_under_the_same_gate(ledger: Syn
         assert record["gates"]["generalization-gate"]["checks"][:4] == [check.name for check in CHANGES]
 
 
-async def test_the_proposer_is_told_nothing_of_b0(ledger: SynLedger, kit: ProtocolKit) -> None:
-    made = replayed(ledger, kit)
+async def test_the_proposer_is_told_nothing_of_b0(kit: ProtocolKit) -> None:
+    made = replayed(kit)
     found = await B0Access().evolve(made.world)
     assert "neutral" in json.dumps(found.rounds)  # the record of the run has it
     assert len(made.proposing.tree.rounds) == 3

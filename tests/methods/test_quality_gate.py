@@ -2,87 +2,127 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.errors import UserError
+from chase.core.gate_facts import GateFacts, TaskFacts
 from chase.harness.spec import Activation, Guidance, Harness
 from chase.methods.quality_gate import MOST_ADDED, MOST_OVER_INITIAL, QualityGate
 from chase.methods.selection import Submitted
-from chase.methods.task_leaks import TaskSecrets, secrets_of
 from chase.testing.ledger import H0
 
 
 @pytest.fixture(scope="module")
-def secrets(ledger: SynLedger) -> Sequence[TaskSecrets]:
-    return secrets_of(ledger, [task for role in ("evo", "conf1") for task in ledger.tasks(role)])
+def gate(ledger: SynLedger) -> QualityGate:
+    return QualityGate.of(ledger.gate, [task for role in ("evo", "conf1") for task in ledger.tasks(role)], H0)
 
 
-def admit(secrets: Sequence[TaskSecrets], harness: Harness, current: Harness = H0) -> None:
-    QualityGate(initial=H0, secrets=secrets).admit(Submitted(name="r1-1", harness=harness, current=current))
+@pytest.fixture(scope="module")
+def task(gate: QualityGate) -> TaskFacts:
+    return gate.known.facts.tasks[5]
+
+
+def admit(gate: QualityGate, harness: Harness, current: Harness = H0) -> None:
+    gate.admit(Submitted(name="r1-1", harness=harness, current=current))
+
+
+def refusal(gate: QualityGate, harness: Harness) -> str:
+    """What the gate says of an edit; nothing where it passes."""
+    try:
+        admit(gate, harness)
+    except UserError as error:
+        return str(error)
+    return ""
 
 
 def saying(text: str) -> Harness:
     return replace(H0, guidance=(Guidance(name="new", when=Activation(), text=text),))
 
 
-def leaked(secret: TaskSecrets) -> dict[str, str]:
+ID, WORDS, NAME, ANSWER = (
+    "a task's id", "8 words in a row of a task's question", "the name of a document that holds an answer",
+    "a task's answer",
+)  # fmt: skip
+
+
+def leaked(task: TaskFacts) -> dict[str, str]:
     """Kind of leak → a sentence with it."""
-    question = " ".join(secret.question.split()[3:11])
     return {
-        "a task's id": f"In {secret.task} read on.",
-        "8 words in a row of a task's question": f"When asked {question} search twice.",
-        "the name of a document that holds an answer": f"Begin with {secret.names[1]}.",
-        "a task's answer": f"For {secret.values[0]} reply {secret.answer}.",
+        ID: f"In {task.id} read on.",
+        WORDS: f"When asked {' '.join(task.question.split()[3:11])} search twice.",
+        NAME: f"Begin with {task.sources[1]}.",
+        ANSWER: f"For {task.identity[0]} reply {task.answer}.",
     }
 
 
-@pytest.mark.parametrize("place", range(4))
-def test_what_stands_for_a_task_is_sent_back_by_kind_and_not_quoted(secrets: Sequence[TaskSecrets], place: int) -> None:
-    kind, sentence = [*leaked(secrets[5]).items()][place]
-    for harness in (saying(sentence), replace(H0, memory=sentence), replace(H0, control_source=f"# {sentence}")):
-        with pytest.raises(UserError) as refused:
-            admit(secrets, harness)
-        assert str(refused.value) == f"quality gate: it holds {kind}"
-
-
-def test_every_document_that_holds_an_answer_has_its_id_path_and_name_kept(
-    ledger: SynLedger, secrets: Sequence[TaskSecrets]
+@pytest.mark.parametrize("kind", [ID, WORDS, NAME, ANSWER])
+def test_what_stands_for_a_task_is_sent_back_by_kind_and_not_quoted(
+    gate: QualityGate, task: TaskFacts, kind: str
 ) -> None:
-    for secret in secrets:
-        assert set(ledger.evidence(secret.task)) <= set(secret.names)
-        assert len(secret.names) == 6
+    sentence = leaked(task)[kind]
+    for harness in (saying(sentence), replace(H0, memory=sentence), replace(H0, control_source=f"# {sentence}")):
+        assert refusal(gate, harness) == f"quality gate: it holds {kind}"
 
 
-def test_a_plain_edit_passes(secrets: Sequence[TaskSecrets]) -> None:
-    admit(secrets, H0)
-    admit(secrets, saying("Read on. Search for the entity and each period; open at most 12 files, then 42 more."))
+def test_a_leak_is_found_however_it_is_spelled(gate: QualityGate, task: TaskFacts) -> None:
+    path, half = next(name for name in task.sources if "/" in name), len(task.id) // 2
+    spelled = {
+        f"In {task.id.upper()} read on.": ID,
+        f"In {' '.join(task.id)} read on.": ID,
+        f"Begin with {path.upper()}.": NAME,
+        f"Begin with {path.rpartition('.')[0]}.": NAME,
+        f"{task.identity[0].upper()} has {task.answer}.0": ANSWER,
+    }
+    for sentence, kind in spelled.items():
+        assert refusal(gate, saying(sentence)) == f"quality gate: it holds {kind}", sentence
+    named = replace(H0, guidance=(Guidance(name=task.id, when=Activation(), text="Read on."),))
+    joined = replace(H0, control_source=f"A = {task.id[:half]!r} + {task.id[half:]!r}")
+    assert refusal(gate, named) == refusal(gate, joined) == f"quality gate: it holds {ID}"
+
+
+def test_it_knows_the_tasks_in_the_batches_and_what_holds_their_answers(
+    ledger: SynLedger, gate: QualityGate, task: TaskFacts
+) -> None:
+    facts = gate.known.facts
+    assert [t.id for t in facts.tasks] == [t.id for t in ledger.gate.tasks if t.role in ("evo", "conf1")]
+    assert all(set(ledger.evidence(t.id)) <= set(t.sources) for t in facts.tasks)
+    other = next(t for t in ledger.gate.tasks if t.role == "cert")
+    assert refusal(gate, saying(f"In {other.id} read on.")) == ""
+    beside = next(name for name in ledger.gate.documents if len(name) == len(task.sources[0]) and "/" not in name
+                  and not any(name in t.sources for t in facts.tasks))  # fmt: skip
+    assert refusal(gate, saying(f"Begin with {beside}.")) == ""
+
+
+def test_a_plain_edit_passes(gate: QualityGate, task: TaskFacts) -> None:
+    admit(gate, H0)
+    admit(gate, saying("Read on. Search for the entity and each period; open at most 12 files, then 42 more."))
+    admit(gate, saying(f"Keep {task.answer} words."))
     tools = H0.structure.tools.model_copy(update={"reserved_reads": 2})
-    admit(secrets, replace(H0, structure=H0.structure.model_copy(update={"tools": tools})))
+    admit(gate, replace(H0, structure=H0.structure.model_copy(update={"tools": tools})))
 
 
-def test_seven_words_of_a_question_pass(secrets: Sequence[TaskSecrets]) -> None:
-    admit(secrets, saying(" ".join(secrets[5].question.split()[4:11])))
+def test_seven_words_of_a_question_pass(gate: QualityGate, task: TaskFacts) -> None:
+    admit(gate, saying(" ".join(task.question.split()[4:11])))
 
 
-def test_what_stands_in_the_initial_harness_is_no_leak(secrets: Sequence[TaskSecrets]) -> None:
-    told = replace(H0, memory=leaked(secrets[5])["a task's id"])
-    gate = QualityGate(initial=told, secrets=secrets)
-    gate.admit(Submitted(name="r1-1", harness=replace(told, prompt="Read on."), current=told))
+def test_what_stands_in_the_initial_harness_is_no_leak(ledger: SynLedger, task: TaskFacts) -> None:
+    told = replace(H0, memory=leaked(task)[ID])
+    gate = QualityGate.of(ledger.gate, [task.id], told)
+    admit(gate, replace(told, prompt="Read on."), told)
 
 
 def test_an_edit_may_add_3000_characters_and_a_harness_12000_over_the_initial_one() -> None:
     assert (MOST_ADDED, MOST_OVER_INITIAL) == (3000, 12000)
-    before = replace(H0, memory="m" * 11_500)
-    admit((), saying("x" * 3000))
+    gate, before = QualityGate.of(GateFacts(tasks=()), [], H0), replace(H0, memory="m" * 11_500)
+    admit(gate, saying("x" * 3000))
     with pytest.raises(UserError, match="3001 characters more than the current harness, and 3000 are allowed"):
-        admit((), saying("x" * 3001))
-    admit((), replace(before, memory="m" * 12_000), before)
+        admit(gate, saying("x" * 3001))
+    admit(gate, replace(before, memory="m" * 12_000), before)
     with pytest.raises(UserError, match="12001 characters more than H_0, and 12000 are allowed"):
-        admit((), replace(before, memory="m" * 12_001), before)
+        admit(gate, replace(before, memory="m" * 12_001), before)
 
 
 def test_the_proposer_is_told_what_the_gate_wants() -> None:

@@ -72,7 +72,12 @@ class WorthArena:
     """Sentences of harnesses that agents do not read of."""
 
     async def means(
-        self, harnesses: Sequence[Contender], variants: Sequence[Variant], role: str, tasks: SomeTasks = None
+        self,
+        harnesses: Sequence[Contender],
+        variants: Sequence[Variant],
+        role: str,
+        tasks: SomeTasks = None,
+        rollouts: int | None = None,
     ) -> Means:
         asked = [(role, h.harness.hash, v.name) for h in harnesses for v in variants]
         self.cells += [cell for cell in asked if cell not in self.cells]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chase.runs.conclusion import by_noise_in_words, conclusion_of, too_few
+from chase.runs.conclusion import _placebos_in_words, by_noise_in_words, conclusion_of, too_few
 
 PILOT = "Too small to conclude (a pilot): on 8 tasks even a gain of 20 points could not be told from nothing."
 
@@ -121,3 +121,13 @@ def test_noise_is_put_into_words() -> None:
 @pytest.mark.parametrize(("tasks", "few"), [(2, True), (8, True), (16, True), (48, False), (208, False)])
 def test_a_pilot_is_too_small_and_the_papers_sets_are_not(tasks: int, few: bool) -> None:
     assert too_few(tasks) == few
+
+
+def test_placebos_are_counted_over_all_rounds() -> None:
+    rounds = [
+        {"confirmation": {"placebos": [{"confirmed": True}, {"confirmed": False}]}},
+        {"unconfirmed": "its gain destruction on disc is not above 0"},
+        {"confirmation": {"placebos": [{"confirmed": False}, {"confirmed": False}]}},
+    ]
+    assert list(_placebos_in_words(rounds)) == ["Of 4 placebos on the same tasks 1 would have been confirmed."]
+    assert list(_placebos_in_words([{"confirmation": {}}, {}])) == []

@@ -143,7 +143,7 @@ def test_runs_of_another_command_are_not_gone_on_with(tmp_path: Path) -> None:
         assert find_unfinished(store, "evolve", "latest").id == "chase-1"
         with pytest.raises(UserError, match=r"run 'audit-1' is not one of `chase evolve`\."):
             find_unfinished(store, "evolve", "audit-1")
-        with pytest.raises(UserError, match=r"run 'chase-1' has other settings: seed differ\."):
+        with pytest.raises(UserError, match=r"run 'chase-1' has other settings: what differs is seed\."):
             find_same(store, "evolve", {"command": "evolve", "method": "chase", "seed": 2}, "chase-1")
         identity = {"command": "evolve", "method": "chase", "seed": 1}
         assert find_same(store, "evolve", identity, "latest").id == "chase-1"

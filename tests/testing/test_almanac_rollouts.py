@@ -253,6 +253,18 @@ async def test_low_coverage_is_searched_again_for_any_of_the_words(almanac: Alma
     assert [event["arguments"].get("text") for event in tool_events(rollout)] == ["signed nowhere", "signed"]
 
 
+async def test_diversity_shows_other_passages_of_a_document_that_was_shown(almanac: Almanac) -> None:
+    """Documents come in turn; what is left out of the second result are the passages of the first."""
+    harness = make_harness(almanac, retrieval={"diverse": True, "results": 3})
+    place = almanac.documents[0].place
+    rollout, _ = await follow(make_job(almanac, harness), [call("find", text=place)] * 2 + ["1"])
+    results = [json.loads(event["text"])["results"] for event in events(rollout, "given")]
+    first, second = ([(hit["document"], hit["passage"]) for hit in hits] for hits in results)
+    assert len({document for document, _ in first}) == 3
+    assert not set(first) & set(second)
+    assert {document for document, _ in first} & {document for document, _ in second}
+
+
 async def test_how_a_search_matches_follows_the_names_of_a_variant(almanac: Almanac) -> None:
     harness = make_harness(almanac, retrieval={"rewrites": [{"match": "all"}]})
     job = make_job(almanac, harness, transformation=transformed(almanac, *RENAMED))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, get_args
+from typing import Any
 
 import typer
 
@@ -14,33 +14,23 @@ from chase.cli.forecasting import show_forecast
 from chase.cli.options import AsJson, DryRun, takes
 from chase.cli.output import emit, printable
 from chase.cli.tokens import token_lines
-from chase.core.errors import ChaseError, choose
-from chase.methods.verdict import Word
+from chase.cli.verdicts import (
+    NOT_SUPPORTED,
+    FailOn,
+    fail_on_verdict,
+    print_counterfactual,
+    print_gain,
+    print_survival,
+    print_verdict,
+    verdicts,
+)
 from chase.runs.results import AuditResult
 from chase.runs.settings import AuditSettings
-
-NOBODY = "none"
-"""`--fail-on none`: no verdict fails."""
-FailOn = Annotated[
-    str,
-    typer.Option(
-        "--fail-on",
-        metavar="VERDICTS",
-        help="End with 5 on any of these, separated by commas; none: on no verdict.",
-        rich_help_panel="Run",
-    ),
-]
-
-
-class VerdictFails(ChaseError):
-    """A verdict that ends with exit code 5."""
-
-    exit_code = 5
 
 
 @takes(AuditSettings)
 def audit(
-    given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = False, fail_on: FailOn = "not supported"
+    given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = False, fail_on: FailOn = NOT_SUPPORTED
 ) -> None:
     """Search for valid changes of the protocol that destroy a harness's gain, confirm them on fresh tasks, and judge.
 
@@ -69,34 +59,16 @@ def audit(
             typer.echo(line)
         if any(found["status"] == "confirmed" for found in result.findings):
             typer.echo(f"To take it out: chase repair --audit {result.run} --out DIR")
-    if result.verdict in failing:
-        audited = given.get("harness", result.payload["harness"][:12])
-        gain = f"{audited} has no gain" if result.verdict == "no gain" else f"the gain of {audited} is {result.verdict}"
-        raise VerdictFails(f"{gain}: {result.reason}.")
+    fail_on_verdict(failing, result.verdict, result.reason, given.get("harness", result.payload["harness"][:12]))
     return None
-
-
-def verdicts(listed: str) -> frozenset[str]:
-    """The verdicts that are listed, with a space or a hyphen; anything else is refused before anything is run."""
-    words = [part.strip().replace("-", " ") for part in listed.split(",")]
-    return frozenset(choose("fail-on", word, (*get_args(Word), NOBODY)) for word in words) - {NOBODY}
 
 
 def print_audit(result: AuditResult) -> None:
     """The report: verdict, gain, destruction, what survives; each finding, the first with a before and after."""
-    payload, verdict = result.payload, result.verdict
-    typer.echo("Verdict: NO GAIN." if verdict == "no gain" else f"Verdict: the gain is {verdict.upper()}.")
-    typer.echo(f"  {result.reason}")
-    if payload["tasks_needed"]:
-        have = payload["confirm_tasks"]
-        typer.echo(f"  about {payload['tasks_needed']} confirmation tasks would settle it; there were {have}")
-    scores = payload["scores"]
-    typer.echo(
-        f"released gain            {_interval(payload['g_rel'])}: "
-        f"{100 * scores['baseline']['value']:.1f} % to {100 * scores['harness']['value']:.1f} %"
-    )
-    typer.echo(f"largest gain destruction {100 * result.gamma:+.1f} points")
-    typer.echo(f"surviving gain           {100 * result.g_min:+.1f} points")
+    payload = result.payload
+    print_verdict(payload, payload["confirm_tasks"], "confirmation tasks")
+    print_gain(payload)
+    print_survival(payload)
     typer.echo(
         f"{payload['confirm_tasks']} fresh tasks; intervals hold together at {100 * payload['level']:.0f} %; "
         + (f"searched on {payload['search_tasks']} others" if payload["search_tasks"] else "what was tested was given")
@@ -116,19 +88,8 @@ def print_audit(result: AuditResult) -> None:
 
 def _print_finding(found: Mapping[str, Any]) -> None:
     typer.echo(f"\n{found['status']}: {printable(found['what'])}  [{printable(found['symbols'])}]")
-    typer.echo(f"  gain destruction {_interval(found['destruction'])}, log-odds {found['log_odds']['value']:+.2f}")
-    scores = found["scores"]
-    typer.echo(
-        f"  under it {100 * found['gain']['value']:+.1f} points are left: "
-        f"{100 * scores['baseline']['value']:.1f} % to {100 * scores['harness']['value']:.1f} %"
-    )
-    if found["no_room"]:
-        typer.echo(f"  under it no gain could have been told from nothing: {found['no_room']}")
+    print_counterfactual(found)
     if found["status"] == "confirmed":
         suspected = [name for name in found["suspected"] if name in found["touched"]]
         leans = ", ".join(suspected or found["touched"]) or "the protocol"
         typer.echo(printable(f"  the harness leans on: {leans}"))
-
-
-def _interval(estimate: Mapping[str, Any]) -> str:
-    return f"{100 * estimate['value']:+.1f} points ({100 * estimate['low']:+.1f} to {100 * estimate['high']:+.1f})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,15 +12,17 @@ from chase.benchmarks.registry import benchmark_names, find_entry
 from chase.cli.opening import open_benchmark
 from chase.cli.options import AsJson, DataFolder
 from chase.cli.output import emit_json, emit_table, new_folder, steps
-from chase.core.errors import IntegrityError, SetupError, UserError
+from chase.core.errors import IntegrityError, SetupError, UserError, choose
 from chase.core.interfaces import Benchmark, Exportable, HasStatistics, HasTaskLabels
-from chase.core.values import CheckResult
+from chase.core.values import CheckResult, View
 from chase.runs.settings import VARIANTS
 from chase.runs.variants import resolve_variant
 
 app = typer.Typer(no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(metavar="BENCHMARK", help="e.g. syn-ledger, syn-ledger@7, syn-ledger@7x40")]
+MOST_SHOWN = 60
+"""Documents that are shown whole if none is named."""
 Variant = Annotated[str, typer.Option("--variant", metavar="V", help=VARIANTS)]
 
 
@@ -47,11 +48,15 @@ def show(
     name: Name,
     task: Annotated[str | None, typer.Option("--task", metavar="ID", help="A task's id; without it, all ids.")] = None,
     variant: Variant = "released",
+    document: Annotated[
+        list[str] | None, typer.Option("--document", metavar="ID|PATH", help="Show the text of this one; repeatable.")
+    ] = None,
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """What an agent sees of a task: question, tree and files, in listing order. Without --task, the tasks.
 
+    Of a corpus of many documents only those that --document names are shown whole.
     JSON: `tasks[{id, split, family}]`, or `task, variant, question, files[{id, path, text}]`.
     """
     benchmark = open_benchmark(name, data)
@@ -59,14 +64,28 @@ def show(
     if task is None:
         return _show_tasks(benchmark, as_json)
     view = benchmark.view(task, transformation)
+    whole = _shown_whole(view, document)
     if as_json:
-        return emit_json("chase.bench.show/1", {"benchmark": benchmark.name, "variant": variant, **asdict(view)})
+        files = [{"id": f.id, "path": f.path, **({"text": f.text} if f.id in whole else {})} for f in view.files]
+        shown = {"variant": variant, "task": task, "question": view.question, "files": files}
+        return emit_json("chase.bench.show/1", {"benchmark": benchmark.name, **shown})
     typer.echo(f"task {task} of {benchmark.name} under {variant}\n\n{view.question}\n")
     for file in view.files:
         typer.echo(f"  {file.path}  [{file.id}]")
     for file in view.files:
-        typer.echo(f"\n--- {file.path}\n{file.text}", nl=False)
+        if file.id in whole:
+            typer.echo(f"\n--- {file.path}\n{file.text}", nl=False)
+    if not whole:
+        typer.echo(f"\n{len(view.files)} documents: name those to be shown with --document.", err=True)
     return None
+
+
+def _shown_whole(view: View, named: list[str] | None) -> set[str]:
+    """Ids of the documents whose text is shown: those that were named, else all, unless they are too many."""
+    if named is None:
+        return {file.id for file in view.files} if len(view.files) <= MOST_SHOWN else set()
+    known = {name: file.id for file in view.files for name in (file.path, file.id)}
+    return {known[choose("document", name, known)] for name in named}
 
 
 def _show_tasks(benchmark: Benchmark[Any], as_json: bool) -> None:

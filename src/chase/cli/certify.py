@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import chase
+from chase.cli.certificates import print_theorems
 from chase.cli.options import AsJson, takes
 from chase.cli.output import echo, emit
 from chase.runs.conclusion import by_noise_in_words
@@ -28,7 +29,8 @@ def certify(
 
     JSON: `run, config, conclusion {sentences[], word, counterfactuals[], confirmations[]}, final {name, hash},
     certification {scores, gains, destruction, gamma, g_min, excess_search_gain, worst, tasks, invalid,
-    reopened}`.
+    reopened, elsewhere, certificate, neutral, composition, search}, theorems {theorem1 {hoeffding, betting}, neutral,
+    k, evolution {r, x_t, theorem2, theorem3[], …}, sentences[], …}`.
     """
     result = chase.certify(run, **given, progress=True)
     return emit(result) if as_json else _print(result)
@@ -43,6 +45,7 @@ def _print(result: CertifyResult) -> None:
     print_conclusion(result.payload["conclusion"])
     echo("")
     print_table(result.payload["certification"])
+    print_theorems(result.payload["theorems"])
     for warning in result.warnings:
         echo(f"note: {warning}")
 
@@ -80,7 +83,7 @@ def print_table(found: Mapping[str, Any]) -> None:
     echo(f"certification on {found['tasks']} sealed tasks, in % ± standard error")
     for name, estimate, meaning in _rows(found):
         value = f"{100 * estimate['value']:{'' if name.startswith('R') else '+'}.2f}"
-        echo(f"  {name:<10} {value:>7} ± {100 * estimate['se']:5.2f}   n = {estimate['n']:<4} {meaning}")
+        echo(f"  {name:<13} {value:>7} ± {100 * estimate['se']:5.2f}   n = {estimate['n']:<4} {meaning}")
     for name, failed in found["invalid"].items():
         echo(f"{name} is not valid on the sealed tasks ({'; '.join(failed)}): it is no evidence and is left out.")
     for reason in found["reopened"]:
@@ -102,3 +105,7 @@ def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], st
     yield "Γ", found["gamma"], "largest gain destruction over the archive"
     yield "G_min", found["g_min"], "gain under its worst entry"
     yield "Δ_TS", found["excess_search_gain"], "gain on the search tasks less gain here"
+    for role, rows in found.get("elsewhere", {}).items():
+        yield f"R_{role}(H0)", rows["H0"], f"score of the initial harness on {role}, as released"
+        yield f"R_{role}(H*)", rows["H*"], f"score of the selected harness on {role}"
+        yield f"G_{role}", rows["gain"], f"gain on {role}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import chase
+from chase.cli.certificates import print_theorems
 from chase.cli.certify import print_conclusion, print_table
 from chase.cli.forecasting import show_forecast
 from chase.cli.options import AsJson, DryRun, takes
@@ -30,8 +31,9 @@ def evolve(given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = 
 
     JSON: `run, config, conclusion {sentences[], word, counterfactuals[], confirmations[]}, final {name, hash, changes},
     rounds[], archive[], certification {scores, gains, destruction, gamma, g_min, excess_search_gain, …} or null,
-    executed, reused, spent, tokens {optimisation, certification}, wall_seconds, parts, rollout_seconds,
-    hook_failures[], warnings`; with --dry-run `per_rollout, rollouts[], agents[], total` (chase.forecast/1).
+    theorems or null, executed, reused, spent, tokens {optimisation, certification}, wall_seconds, parts,
+    rollout_seconds, hook_failures[], warnings`; with --dry-run `per_rollout, rollouts[], agents[], total`
+    (chase.forecast/1).
     """
     if dry_run:
         return show_forecast(chase.forecast_evolve(**given, progress=True), as_json)
@@ -55,6 +57,7 @@ def _print(result: EvolveResult) -> None:
     else:
         echo("")
         print_table(payload["certification"])
+        print_theorems(payload["theorems"])
     seconds, parts = result.wall_seconds, payload["parts"]
     outside = f"{seconds - payload['rollout_seconds']:.1f} s of them outside rollouts"
     cost = payload["spent"]["cost_usd"]

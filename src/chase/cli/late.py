@@ -12,6 +12,10 @@ from typer.core import TyperCommand, TyperGroup
 COMMANDS: Mapping[str, str] = {
     "audit": "Search for valid changes of the protocol that destroy a harness's gain, confirm them on fresh tasks, "
     "and judge.",
+    "analyze": "Judge a gain by scores that another runner produced: gain, gain destruction, intervals and an audit's "
+    "verdict.",
+    "plan": "Say how many tasks and rollouts it takes to confirm or certify a gain destruction, and what more of each "
+    "buys.",
     "repair": "Take out of a harness what an audit confirmed to be a shortcut, and measure what is left on other "
     "tasks.",
     "rollout": "Score a harness: the mean within task, then across tasks. What the store has is not run again.",
@@ -24,10 +28,12 @@ COMMANDS: Mapping[str, str] = {
     "doctor": "Check Python, sandbox, disk and store, and with a model its key, answer, tool calls, JSON schema, "
     "usage, price.",
     "demo": "Audit a harness that cheats and an honest one, repair the cheat, and see what optimisers do (simulated).",
+    "theory": "Work out the paper's theorems on numbers of your own, with their conditions in words.",
     "bench": "Look at benchmarks: list, show, validate, stats, export.",
     "harness": "Start, check, read and compare harnesses (folders).",
     "firewall": "Check transformations, and the firewall that checks them.",
     "archive": "Look at archived counterfactuals and replay them.",
+    "officeqa": "OfficeQA: make data ready, score, split questions, count layout as the paper does; make a sample.",
     "store": "Look into, check, tidy and export a workspace's store (.chase/).",
     "trace": "Read rollouts: list them, show what happened in one.",
 }

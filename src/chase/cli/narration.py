@@ -14,8 +14,11 @@ from chase.core.events import (
     AuditConfirmationStarted,
     AuditSearched,
     AuditSearchStarted,
+    CertificationStarted,
     Challenged,
     ChallengeSkipped,
+    ConfirmationPlanned,
+    ConfirmationSkipped,
     Confirmed,
     DraftsReceived,
     EpochSelected,
@@ -23,6 +26,7 @@ from chase.core.events import (
     Event,
     FailuresGrouped,
     FinalSelected,
+    PlacebosTested,
     PoolEntry,
     Repaired,
     RepairMeasurementStarted,
@@ -32,7 +36,8 @@ from chase.core.events import (
     ShortcutShown,
 )
 from chase.runs.conclusion import by_noise_in_words
-from chase.runs.listening import CertificationStarted, MemberEnded, Outage, RunBegun, RunInterrupted
+from chase.runs.listening import MemberEnded, Outage, RunBegun, RunInterrupted
+from chase.stats.sequential import POOR_POWER
 
 AGENTS = {"propose": "Proposer", "challenge": "Challenger"}
 
@@ -189,8 +194,49 @@ def _(event: Confirmed) -> Iterator[str]:
         return
     verdict = "confirmed" if event.confirmed else "not confirmed"
     eta = 100 * float(event.eta)
+    if event.test is not None:
+        yield from _tested(event, verdict)
+        return
     yield f"  on {event.role}: gain destruction {_points(event.destruction)} against η = {eta:g}: {verdict}"
     yield f"    {by_noise_in_words(event.by_noise)}"
+
+
+def _tested(event: Confirmed, verdict: str) -> Iterator[str]:
+    """A calibrated confirmation: where it ended, and what it was worth."""
+    test = dict(event.test or {})
+    last = test["looks"][-1]
+    ended = ", without prospects" if last["step"] == "futile" else ""
+    yield (
+        f"  on {event.role}: gain destruction {_points(last['destruction'])} after {last['rollouts']} of "
+        f"{test['rollouts']} rollouts{ended}: {verdict}"
+    )
+    yield (
+        f"    p = {last['p']:.4f}; what destroys nothing is confirmed at most {100 * test['alpha']:.1f} % of the time, "
+        f"and 15 points {100 * test['power']:.0f} % of the time with this noise"
+    )
+
+
+@lines.register
+def _(event: ConfirmationPlanned) -> Iterator[str]:
+    yield (
+        f"calibrated confirmation: on {event.tasks} tasks with {event.rollouts} rollouts a gain destruction of "
+        f"{100 * event.effect:g} points is confirmed {100 * event.power:.0f} % of the time; 80 % takes "
+        f"{event.tasks_needed} tasks (independent rollouts; common random numbers need fewer)"
+    )
+    if event.power < POOR_POWER:
+        yield "  warning: that is less than every second time. Use more confirmation tasks, or --confirmation paper."
+
+
+@lines.register
+def _(event: ConfirmationSkipped) -> Iterator[str]:
+    yield f"  not put to the test: {event.reason}"
+
+
+@lines.register
+def _(event: PlacebosTested) -> Iterator[str]:
+    passed = [placebo["name"] for placebo in event.placebos if placebo["confirmed"]]
+    said = f": {', '.join(passed)}" if passed else ""
+    yield f"  placebos on {event.role}: {len(passed)} of {len(event.placebos)} would be confirmed{said}"
 
 
 @lines.register

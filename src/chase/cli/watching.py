@@ -30,7 +30,7 @@ class Watch:
 
     def told(self, event: Event) -> None:
         if isinstance(event, Building):
-            self._steps(f"building {event.benchmark}: please wait")
+            self._steps(f"building {event.benchmark}: {event.step}")
         elif isinstance(event, MembersUnderWay):
             rate = event.rollouts / max(event.seconds, 1e-6)
             self._members(f"{event.ended} of {event.members} evolutions, {event.rollouts} rollouts, {rate:.0f}/s")

@@ -136,6 +136,40 @@ class Confirmed(Event):
     failed: tuple[str, ...]
     """Checks of the firewall that fail on these tasks."""
     confirmed: bool
+    test: Mapping[str, Json] | None = None
+    """Of a calibrated confirmation: its error, looks and power."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfirmationPlanned(Event):
+    """What a calibrated confirmation can be expected to find, before anything is run."""
+
+    effect: float
+    alpha: float
+    """Of a round."""
+    tasks: int
+    rollouts: int
+    power: float
+    tasks_needed: int
+    """For a power of 80 %."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfirmationSkipped(Event):
+    """What was frozen is not put to the test."""
+
+    round: int
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacebosTested(Event):
+    """Variants without an effect went through the same confirmation."""
+
+    round: int
+    role: str
+    placebos: Sequence[Mapping[str, Json]]
+    """Each with its name, its gain destruction and whether it would be confirmed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,6 +241,13 @@ class AgentWaiting(Event):
 
 
 # Of an audit
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertificationStarted(Event):
+    """Everything is fixed and recorded; the sealed tasks are opened."""
+
+    tasks: int
 
 
 @dataclass(frozen=True, kw_only=True)

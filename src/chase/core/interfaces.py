@@ -307,7 +307,11 @@ class Benchmark(Protocol[State]):
         ...
 
     def sightings(self, task: str, transformation: Transformation[State]) -> Sequence[Sighting]:
-        """What can be shown of each document: its places in listing and broad results, its first window."""
+        """What can be shown of each document: its places in listing and broad results, its first window.
+
+        Of a large corpus: of the documents that a broad search for the question shows as released, the same documents
+        under every transformation.
+        """
         ...
 
     def pieces(self, shown: Sighting) -> Sequence[str]:
@@ -331,6 +335,15 @@ class Exportable(Protocol[State]):
 
     def export(self, transformation: Transformation[State], folder: Path, progress: Progress) -> Mapping[str, int]:
         """Write everything into an empty folder; how many of what were written."""
+        ...
+
+
+@runtime_checkable
+class BuildsLater(Protocol):
+    """A benchmark that builds what is first needed under some variant: an index, say."""
+
+    def tell_of_building(self, tell: Progress) -> None:
+        """From now on `tell` hears each step of whatever is built."""
         ...
 
 

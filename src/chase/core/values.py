@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -188,11 +188,24 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileView:
-    """A document as an agent finds it."""
+    """A document as an agent finds it. Its text is made when it is asked for: a corpus does not fit into memory."""
 
     id: str
     path: str
-    text: str
+    read: Callable[[], str] = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        return self.read()
+
+    def __eq__(self, other: object) -> bool:
+        """Documents are the same if their texts are."""
+        if not isinstance(other, FileView):
+            return NotImplemented
+        return (self.id, self.path) == (other.id, other.path) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.path))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,7 +10,17 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Tool
 
 from chase.core.interfaces import Environment, Observable
 from chase.core.values import AnswerForm, Json, OpenTool, Placeholder, ResultItem, SearchTool, ToolResult
-from chase.engine.policy import applies, clean_query, expand, merge, reads_on, relaxed, rerank
+from chase.engine.policy import (
+    applies,
+    clean_query,
+    documents_in_turn,
+    expand,
+    hit_key,
+    merge,
+    reads_on,
+    relaxed,
+    rerank,
+)
 from chase.engine.prompting import Situation, is_active
 from chase.engine.sandbox import HookSession
 from chase.engine.trace import Trace
@@ -55,7 +65,7 @@ class Episode:
         self._ids: dict[str, str] = {}
         """Document id by path, for documents that were opened."""
         self._seen: dict[str, bool] = {}
-        """Documents that some search result showed, and whether one showed them as matching."""
+        """Hits that some search result showed (`hit_key`), and whether one showed them as matching."""
         self._came = ""
         """The last tool result as it came, before the harness's policies."""
         self._told: set[str] = set()
@@ -210,7 +220,7 @@ class Episode:
 
     async def _search(self, search: SearchTool, arguments: Mapping[str, Json], *, by: str) -> ToolResult:
         policy = self.harness.structure.retrieval
-        rule = self._rewrite(search) if by == "model" else None
+        rule = self._rewrite(search, by)
         query = await self._rewritten(str(arguments[search.query]), rule)
         shown = self._results_shown(search, arguments)
         reorders = bool(policy.rank or policy.diverse) or self.hooks.defines("rerank")
@@ -261,11 +271,11 @@ class Episode:
         default = self._schema(search.tool, search.match.argument).get("default")
         return arguments.get(search.match.argument, default)
 
-    def _rewrite(self, search: SearchTool) -> Rewrite | None:
-        """The first rewrite that applies to a query of the model's now."""
+    def _rewrite(self, search: SearchTool, by: str) -> Rewrite | None:
+        """The first rewrite that applies to a query now. One with a template is for the model's queries alone."""
         calls, searches = self.environment.calls_left()["total"], self._left(search.tool)
         for rule in self.harness.structure.retrieval.rewrites:
-            fits = rule.template is None or bool(self._expand(rule.template))
+            fits = rule.template is None or (by == "model" and bool(self._expand(rule.template)))
             if fits and applies(rule, calls=calls, searches=searches):
                 return rule
         return None
@@ -282,19 +292,20 @@ class Episode:
         policy = self.harness.structure.retrieval
         items: list[ResultItem] = list(result.items)
         if policy.diverse:
-            items = [item for item in items if self._is_news(item)] or items
+            items = documents_in_turn([item for item in items if self._is_news(item)] or items)
         items = rerank(items, policy.rank, self.terms.observables)
         if self.hooks.defines("rerank"):
             order = await self.hook("rerank", [self._hit(item) for item in items])
             items = [items[place] for place in order] if isinstance(order, list) else items
         items = items[:shown]
         for item in items:
-            self._seen[item.shown.id] = self._seen.get(item.shown.id, False) or bool(item.shown.matches)
+            key = hit_key(item)
+            self._seen[key] = self._seen.get(key, False) or bool(item.shown.matches)
         return replace(result, items=tuple(items))
 
     def _is_news(self, item: ResultItem) -> bool:
-        """Whether no earlier result showed the document, or none as matching and this one does."""
-        before = self._seen.get(item.shown.id)
+        """Whether no earlier result showed the hit, or none as matching and this one does."""
+        before = self._seen.get(hit_key(item))
         return before is None or (bool(item.shown.matches) and not before)
 
     def _hit(self, item: ResultItem) -> dict[str, Json]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -53,7 +53,7 @@ def unseal(
 
     The first opening needs no reason, and neither does going on with one that was interrupted: the hashes are the
     same, so nothing new can be looked at. Every other needs one. Nothing is opened where a cap leaves no `room` for
-    a rollout.
+    what is to be measured.
     """
     earlier = store.seals(subject)
     if reason.strip() or not earlier or dict(earlier[-1].hashes) != dict(hashes):
@@ -61,6 +61,29 @@ def unseal(
             room.require()
         store.record_seal(subject, hashes, reason)
     return Opening(subject=subject, reason=reason)
+
+
+def jobs_of(
+    benchmark: Benchmark[Any],
+    pairs: Iterable[tuple[Harness, Transformation[Any]]],
+    tasks: Sequence[str],
+    rollouts: int,
+    run_seed: int,
+) -> list[Job]:
+    """So many rollouts of every task, for each harness under its transformation."""
+    return [
+        Job(
+            benchmark=benchmark,
+            transformation=transformation,
+            harness=harness,
+            task=task,
+            index=index,
+            run_seed=run_seed,
+        )
+        for harness, transformation in pairs
+        for task in tasks
+        for index in range(rollouts)
+    ]
 
 
 class Evaluator:
@@ -146,19 +169,7 @@ class Evaluator:
         if strange := set(chosen) - set(self.tasks(role)):
             raise IntegrityError(f"task {min(strange)} is not of role '{role}', which is what is held here.")
         count = self._roles[role] if rollouts is None else min(rollouts, self._roles[role])
-        jobs = [
-            Job(
-                benchmark=self._benchmark,
-                transformation=transformation,
-                harness=harness,
-                task=task,
-                index=index,
-                run_seed=self._run_seed,
-            )
-            for harness, transformation in pairs
-            for task in chosen
-            for index in range(count)
-        ]
+        jobs = jobs_of(self._benchmark, pairs, chosen, count, self._run_seed)
         results = iter(await self._runner.evaluate(jobs))
         found = [{task: [next(results) for _ in range(count)] for task in chosen} for _ in pairs]
         self._mine.update(result.digest for by_task in found for of_task in by_task.values() for result in of_task)

@@ -28,16 +28,18 @@ class Typical:
 
 @dataclass(frozen=True, kw_only=True)
 class Room:
-    """Whether a rollout of about so many tokens fits under a cap."""
+    """Whether so many rollouts of about so many tokens each fit under a cap."""
 
     meter: Meter | None
     tokens: float
+    rollouts: int
 
     def require(self) -> None:
-        """Refuse (`BudgetExhausted`) where it does not."""
-        expected = Amount(tokens=self.tokens)
-        if self.meter is not None and self.meter.short_of(expected):
-            raise self.meter.exhausted("a rollout", expected)
+        """Refuse (`BudgetExhausted`) where they do not."""
+        expected = Amount(tokens=self.tokens * self.rollouts)
+        if self.meter is not None and self.rollouts and self.meter.short_of(expected):
+            count = f"{self.rollouts:,} rollouts" if self.rollouts > 1 else "a rollout"
+            raise self.meter.exhausted(f"what is left to do, {count} on sealed tasks that stay sealed,", expected)
 
 
 class Gate:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 from chase.core.interfaces import Observable
+from chase.core.keyed import canonical_json
 from chase.core.observables import distinct_ranks
+from chase.core.stop_words import STOP_WORDS
 from chase.core.values import Placeholder, ResultItem, Sighting
-from chase.engine.stop_words import STOP_WORDS
 from chase.harness.spec import Preference, ReadOn, Retrieval, Rewrite, placeholders_of
 
 
@@ -70,16 +72,32 @@ def rerank(
     return [items[place] for place in order]
 
 
+def hit_key(item: ResultItem) -> str:
+    """What makes two hits the same: the document, and where it is opened. Passages of a document are different hits."""
+    return canonical_json([item.shown.id, item.opens])
+
+
 def merge(results: Sequence[Sequence[ResultItem]], policy: Retrieval) -> list[ResultItem]:
-    """The hits of several queries in one list, each document once."""
+    """The hits of several queries in one list, each hit once."""
     if policy.merge == "round-robin":
         rows = [item for row in zip_longest(*results) for item in row if item is not None]
     else:
         rows = [item for result in results for item in result]
     seen: dict[str, ResultItem] = {}
     for item in rows:
-        seen.setdefault(item.shown.id, item)
+        seen.setdefault(hit_key(item), item)
     return list(seen.values())
+
+
+def documents_in_turn(items: Sequence[ResultItem]) -> list[ResultItem]:
+    """The best hit of each document, then the second of each, and so on; what matches stays before what does not."""
+    turns: Counter[tuple[bool, str]] = Counter()
+    places: list[tuple[bool, int]] = []
+    for item in items:
+        behind = item.shown.matches is False
+        places.append((behind, turns[behind, item.shown.id]))
+        turns[behind, item.shown.id] += 1
+    return [items[at] for at in sorted(range(len(items)), key=places.__getitem__)]
 
 
 def reads_on(policy: ReadOn, shown: Sighting, observables: Mapping[str, Observable]) -> bool:

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-import os
 import pickle
-import threading
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from io import BytesIO
-from multiprocessing.connection import wait
 from typing import Any
 
 from chase.core.errors import RolloutError
 from chase.core.interfaces import Benchmark, Transformation
+from chase.core.parents import end_with_parent
 from chase.core.values import Rollout, Usage
 from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
@@ -184,7 +183,8 @@ _worker: _Worker | None = None
 
 def _begin(opens: Open, config: ModelConfig) -> None:
     global _worker
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption reaches the parent, which ends its workers
+    end_with_parent()
     loop = asyncio.new_event_loop()
 
     async def open_all() -> tuple[ChatModel, Sandbox]:
@@ -194,13 +194,6 @@ def _begin(opens: Open, config: ModelConfig) -> None:
 
     model, sandbox = loop.run_until_complete(open_all())
     _worker = _Worker(loop=loop, benchmark=opens(), model=model, sandbox=sandbox, known={})
-
-
-def _end_with_parent() -> None:
-    """A parent that was killed tells nobody."""
-    if (parent := multiprocessing.parent_process()) is not None:
-        wait([parent.sentinel])
-        os._exit(1)
 
 
 def _roll(chunk: _Chunk) -> list[Made | None]:

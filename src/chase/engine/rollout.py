@@ -30,7 +30,7 @@ from chase.models.chat import ChatModel, Reply
 from chase.models.errors import ContextTooLong
 from chase.models.replies import MOST_CALLS
 
-VERSION = 3
+VERSION = 4
 CHARACTERS_PER_TOKEN = 4
 TOO_MANY_CALLS = f"Only the first {MOST_CALLS} calls of a reply are looked at: the others were refused."
 

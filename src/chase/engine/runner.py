@@ -7,10 +7,9 @@ import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from chase.core.errors import BudgetExhausted, ChaseError, RolloutError
-from chase.core.interfaces import Benchmark
 from chase.core.values import Outcome, Rollout, Usage
 from chase.engine.gate import Gate, Room, Typical
 from chase.engine.processes import Processes, Request, chunks
@@ -104,10 +103,15 @@ class Runner:
         self._progress = progress or Silence()
         self._typical = Typical()
 
-    def room(self, benchmark: Benchmark[Any]) -> Room:
-        """What a cap leaves for a rollout of a benchmark: asked before sealed tasks are opened."""
-        known = self._typical.mean or benchmark.defaults.typical
-        return Room(meter=self._model.meter, tokens=known.tokens if known else 1)
+    def room(self, jobs: Sequence[Job]) -> Room:
+        """What a cap leaves for those of the jobs that are not in the store: asked before sealed tasks are opened."""
+        meter = self._model.meter
+        if meter is None or not jobs:
+            return Room(meter=None, tokens=0, rollouts=0)
+        digests = {rollout_digest(job.key(self._model)) for job in jobs}
+        known = self._typical.mean or jobs[0].benchmark.defaults.typical
+        missing = len(digests) - len(self._store.get_many(list(digests)))
+        return Room(meter=meter, tokens=known.tokens if known else 1, rollouts=missing)
 
     async def evaluate(self, jobs: Sequence[Job]) -> list[ScoredRollout]:
         """The results in the order of the jobs. Pauses (`RunPaused`) where infrastructure fails for good.

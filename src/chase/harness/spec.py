@@ -88,7 +88,10 @@ class Preference(_Part):
 
 
 class Rewrite(_Part):
-    """What becomes of the model's queries while a condition holds. The first rewrite that applies counts."""
+    """What becomes of queries while a condition holds. The first rewrite that applies counts.
+
+    The harness's own searches before the model's first turn are rewritten too, but not by a template.
+    """
 
     calls_left_at_least: int | None = Field(default=None, ge=0, le=MOST)
     """Applies while at least so many calls are left, of all tools together."""
@@ -99,7 +102,7 @@ class Rewrite(_Part):
     searches_left_at_most: int | None = Field(default=None, ge=0, le=MOST)
     """Applies while at most so many search calls are left. All conditions that are given must hold."""
     template: Template | None = None
-    """The query is replaced by this template."""
+    """The model's query is replaced by this template. The harness's own searches are not."""
     drop_stop_words: bool = False
     """Leave stop words out of it."""
     shortest_term: int = Field(default=0, ge=0, le=50)
@@ -130,7 +133,8 @@ class Retrieval(_Part):
     merge: Literal["sequence", "round-robin"] = "sequence"
     """How the hits of several such queries are put together."""
     diverse: bool = False
-    """Leave out of a result the documents that an earlier result showed, unless they match only now."""
+    """Leave out of a result the hits that an earlier result showed, unless they match only now, and show the documents
+    in turn: the best hit of each, then the second of each."""
     drop_stop_words: bool = False
     """Leave stop words (a standard English list) out of every query."""
     most_terms: int = Field(default=0, ge=0, le=50)
@@ -139,7 +143,7 @@ class Retrieval(_Part):
     """With fewer full matches than this the search is tried again, as a counted call: for any of the words, where the
     benchmark's search can be told so and was told to match all, else without the query's last words."""
     rewrites: tuple[Rewrite, ...] = ()
-    """What becomes of the model's queries, each while a condition holds; the first that applies counts."""
+    """What becomes of queries, each while a condition holds; the first that applies counts."""
     rank: tuple[Preference, ...] = ()
     """Leans by which hits are re-ordered, added to their place in the result."""
 

@@ -26,14 +26,14 @@ from chase.core.interfaces import Benchmark, Challenger
 from chase.core.keyed import canonical_json
 from chase.core.values import Json
 from chase.engine.control import check_control
-from chase.engine.evaluator import Evaluator, unseal
+from chase.engine.evaluator import Evaluator, jobs_of, unseal
 from chase.engine.runner import Pace, Progress, Runner
 from chase.engine.sandbox import Sandbox
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness
 from chase.methods.arena import Contender, StoreArena, Variant
 from chase.methods.attribution import MOST_VARIANTS, Attribution, Edit, attribute, edits_of, further_harnesses
-from chase.methods.audit_findings import Found, Judged, Pair, judge_pair
+from chase.methods.audit_findings import Finding, Found, Judged, Pair, judge_pair
 from chase.methods.counterfactuals import discover, estimate_json, proposal_of, screening_json
 from chase.methods.desks import ChallengerDesk, archive_note
 from chase.methods.journal import Journal
@@ -62,7 +62,7 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AuditOutcome(Judged):
+class AuditOutcome(Judged[Finding]):
     """An audit's result."""
 
     tried: Sequence[Mapping[str, Json]]
@@ -302,7 +302,10 @@ async def audit_harness(
     opening = None
     if plan.use_cert is not None:
         fixed = {"harness": plan.harness.hash, "baseline": plan.baseline.hash}
-        opening = unseal(store, run, fixed, plan.use_cert, room=runner.room(plan.benchmark))
+        pairs = [(harness, plan.released.transformation) for harness in (plan.baseline, plan.harness)]
+        tasks = [task for role in confirm for task in plan.benchmark.tasks(role)]
+        jobs = jobs_of(plan.benchmark, pairs, tasks, 1, plan.seed)
+        opening = unseal(store, run, fixed, plan.use_cert, room=runner.room(jobs))
     evaluator = plan.evaluator(runner, store, (*SEARCH_ROLES, *confirm), opening)
     journal = Journal(store.workspace, run)
     hidden = plan.benchmark.private_paths

@@ -1,9 +1,13 @@
-"""From the scores of a confirmation to an audit's findings and its verdict: no rollout and no search is in here."""
+"""From scores under several variants to a verdict: an audit's confirmation, or what another runner produced.
+
+No rollout and no search is in here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from chase.agents.history import RELEASED
 from chase.core.keyed import key_bits
@@ -22,16 +26,13 @@ Found = tuple[Screening, Estimate | None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
-    """A transformation that was taken to confirmation."""
+class Counterfactual:
+    """What the tasks say of a gain under one variant that is not the released one."""
 
     name: str
-    screened: Screening
-    searched: Estimate | None
-    """`Δ̂` on the search tasks, where it was selected: inflated by that."""
     tested: TestedCounterfactual
     gain: Estimate
-    """`Ĝ_b` on the confirmation tasks."""
+    """`Ĝ_b` on these tasks."""
     scores: Mapping[str, Estimate]
     """Of `harness` and `baseline` under it: a gain can survive where little is solved at all."""
     no_room: str | None
@@ -45,22 +46,39 @@ class Finding:
 
     def to_json(self) -> dict[str, Json]:
         return {
-            **screening_json(self.screened),
             "name": self.name,
-            "transformation": proposal_of(self.screened).to_json(),
             "status": self.status,
             "destruction": estimate_json(self.tested.destruction),
             "log_odds": estimate_json(self.tested.log_odds),
             "gain": estimate_json(self.gain),
             "scores": {name: estimate_json(score) for name, score in self.scores.items()},
             "no_room": self.no_room,
-            "searched": None if self.searched is None else estimate_json(self.searched),
         }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
-    """What the confirmation tasks say."""
+class Finding(Counterfactual):
+    """A transformation that was taken to confirmation."""
+
+    screened: Screening
+    searched: Estimate | None
+    """`Δ̂` on the search tasks, where it was selected: inflated by that."""
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            **screening_json(self.screened),
+            "transformation": proposal_of(self.screened).to_json(),
+            **super().to_json(),
+            "searched": None if self.searched is None else estimate_json(self.searched),
+        }
+
+
+CounterfactualT = TypeVar("CounterfactualT", bound=Counterfactual)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged(Generic[CounterfactualT]):
+    """What the tasks say."""
 
     verdict: Verdict
     tasks_needed: int | None
@@ -68,7 +86,7 @@ class Judged:
     gain: Estimate
     """`Ĝ_rel` on the confirmation tasks."""
     scores: Mapping[str, Estimate]
-    findings: Sequence[Finding]
+    findings: Sequence[CounterfactualT]
     """Those that destroy most first."""
 
     def to_json(self) -> dict[str, Json]:
@@ -107,28 +125,35 @@ class Pair:
         return log_odds_destruction(cells, seed=key_bits("bootstrap", seed, variant) & 0x7FFFFFFF)
 
 
-def judge_pair(pair: Pair, found: Mapping[str, Found], *, seed: int, level: float) -> Judged:
-    """The verdict and its findings. The intervals of the gain and of all destructions hold together."""
+def judge_pair(pair: Pair, found: Mapping[str, Found], *, seed: int, level: float) -> Judged[Finding]:
+    """An audit's verdict and findings, by the names that the pair's scores have for what was found."""
+    judged = judge_scores(pair, list(found), seed=seed, level=level)
+    findings = [
+        Finding(**vars(each), screened=found[each.name][0], searched=found[each.name][1]) for each in judged.findings
+    ]
+    return Judged(**{**vars(judged), "findings": findings})
+
+
+def judge_scores(pair: Pair, variants: Sequence[str], *, seed: int, level: float) -> Judged[Counterfactual]:
+    """The verdict on a gain, given its variants. The intervals of the gain and of all destructions hold together."""
     deciding = {RELEASED: Sample(per_task=pair.gain(RELEASED), support=GAINS)}
-    deciding |= {name: Sample(per_task=pair.destruction(name), support=DESTRUCTIONS) for name in found}
+    deciding |= {name: Sample(per_task=pair.destruction(name), support=DESTRUCTIONS) for name in variants}
     together = simultaneous(deciding, level=level)
-    others = _described(pair, found, level)
-    room = {name: no_room(**pair.scores(name), quantities=len(deciding), level=level) for name in (RELEASED, *found)}
+    others = _described(pair, variants, level)
+    room = {name: no_room(**pair.scores(name), quantities=len(deciding), level=level) for name in (RELEASED, *variants)}
     tested = {
-        name: TestedCounterfactual(destruction=together[name], log_odds=pair.log_odds(name, seed)) for name in found
+        name: TestedCounterfactual(destruction=together[name], log_odds=pair.log_odds(name, seed)) for name in variants
     }
     verdict = judge(together[RELEASED], tested, room[RELEASED])
     findings = [
-        Finding(
+        Counterfactual(
             name=name,
-            screened=screened,
-            searched=searched,
             tested=tested[name],
             gain=others[name]["gain"],
             scores={of: others[name][of] for of in ("harness", "baseline")},
             no_room=room[name],
         )
-        for name, (screened, searched) in found.items()
+        for name in variants
     ]
     findings.sort(key=lambda finding: finding.tested.destruction.value, reverse=True)
     left = verdict.open
@@ -139,7 +164,7 @@ def judge_pair(pair: Pair, found: Mapping[str, Found], *, seed: int, level: floa
     return Judged(verdict=verdict, tasks_needed=needed, gain=together[RELEASED], scores=scores, findings=findings)
 
 
-def _described(pair: Pair, variants: Mapping[str, Found], level: float) -> dict[str, dict[str, Estimate]]:
+def _described(pair: Pair, variants: Sequence[str], level: float) -> dict[str, dict[str, Estimate]]:
     """Scores and gains that decide nothing, by variant; among themselves they hold together."""
     samples: dict[str, Sample] = {}
     for variant in (RELEASED, *variants):

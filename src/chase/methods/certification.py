@@ -10,23 +10,33 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from chase.agents.history import RELEASED
+from chase.core.events import CertificationStarted, Tell, ignore
 from chase.core.interfaces import Benchmark
 from chase.core.keyed import digest
 from chase.core.values import Json
-from chase.engine.evaluator import Evaluator, unseal
+from chase.engine.evaluator import Evaluator, jobs_of, unseal
 from chase.engine.runner import Runner
-from chase.methods.arena import Contender, StoreArena, Variant, gain_destruction
+from chase.methods.arena import Contender, Means, StoreArena, Variant, gain_destruction
 from chase.methods.evolution import EvolutionOutcome
+from chase.methods.search_sets import search_terms
 from chase.protocol.archive import Archive
+from chase.protocol.compositions import Composition, fewest_that_make
 from chase.protocol.kit import ProtocolKit
 from chase.stats.bounded import DESTRUCTIONS, GAINS, SCORES
+from chase.stats.certificates import Certificate, certificate, neutral_certificate
 from chase.stats.destruction import archive_summary, destruction, excess_estimate, gain
-from chase.stats.estimates import Estimate, estimate
+from chase.stats.estimates import Estimate, PerTask, estimate
+from chase.stats.rademacher import Rademacher
+from chase.stats.theorems import ArchiveBounds
 from chase.store.store import Store
 
 OWN = "methods/certification.py"
 NEUTRAL = "neutral"
 """The name of `B_0` in a certification, where a benchmark knows it."""
+ALPHA = 0.05
+"""Of certificates: each statement holds with probability `1 − α/2`."""
+SEARCH = ("evo", "disc")
+"""The task sets that are searched on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +63,17 @@ class CertificationOutcome:
     stands in nothing above."""
     variants: Mapping[str, str]
     """Variant → its transformation's hash."""
+    elsewhere: Mapping[str, Mapping[str, Estimate]]
+    """Further sealed role, a second corpus say → `H0`, `H*`: scores as released there; `gain`."""
+    certificate: Certificate
+    """Bounds on `Γ_A` and `G_min,A` that hold together with probability `1 − α/2`."""
+    neutral: Mapping[str, ArchiveBounds] | None
+    """`hoeffding` and `betting` → bounds on `Δ_BS` (as `gamma_upper`) and `G_0` (as `g_min_lower`), measured under
+    `B_0` itself; None where it is not known."""
+    composition: Composition | None
+    """`K(A)`; None where `B_0` is not known."""
+    search: Mapping[str, Rademacher]
+    """`evo` and `disc` → the Rademacher term of what was evaluated there."""
 
     def to_json(self) -> dict[str, Json]:
         return asdict(self)
@@ -82,21 +103,20 @@ async def certify(
     rollouts: Mapping[str, int],
     run_seed: int,
     reason: str = "",
+    tell: Tell = ignore,
 ) -> CertificationOutcome:
     """Commit, then reveal. A run whose set was opened before for the same hashes goes on without a reason.
 
     The firewall has seen the sealed tasks of no counterfactual: it examines them first, and one that is not valid there
     is left out.
     """
-    hashes = {
-        "final": evolved.final.harness.hash,
-        "harnesses": [named.harness.hash for named in evolved.harnesses],
-        "archive": [entry.digest() for entry in evolved.archive.entries],
-        "analysis": analysis_hash(),
-    }
     initial, final = evolved.harnesses[0], evolved.final
-    opening = unseal(store, run, hashes, reason, room=runner.room(benchmark))
-    roles = {"cert": rollouts["cert"], "evo": rollouts["evo"]}
+    pairs = [(h.harness, v.transformation) for h in (initial, final) for v in evolved.variants]
+    jobs = jobs_of(benchmark, pairs, benchmark.tasks("cert"), rollouts["cert"], run_seed)
+    opening = unseal(store, run, _committed(evolved), reason, room=runner.room(jobs))
+    tell(CertificationStarted(tasks=len(benchmark.tasks("cert"))))
+    others = sorted(benchmark.sealed - {"cert"})
+    roles = {role: rollouts[role] for role in ("cert", "evo", *others)}
     evaluator = Evaluator(
         benchmark=benchmark, runner=runner, store=store, roles=roles, run_seed=run_seed, opening=opening
     )
@@ -110,8 +130,10 @@ async def certify(
     gains = {v.name: gain(means["H*", v.name], means["H0", v.name]) for v in variants}
     archived = {name: per_task for name, per_task in gains.items() if name != NEUTRAL}
     summary = archive_summary(archived, released=RELEASED)
+    searched = {role: benchmark.tasks(role) for role in SEARCH if role in benchmark.roles}
     evo = await arena.means(pair, variants[:1], "evo")
     search = gain(evo["H*", RELEASED], evo["H0", RELEASED])
+    elsewhere = {role: _elsewhere(await arena.means(pair, variants[:1], role)) for role in others}
     return CertificationOutcome(
         scores={h.name: {v.name: estimate(means[h.name, v.name], SCORES) for v in variants} for h in pair},
         gains={name: estimate(per_task, GAINS) for name, per_task in gains.items()},
@@ -127,7 +149,46 @@ async def certify(
         tasks=len(gains[RELEASED]),
         invalid=invalid,
         variants={v.name: v.transformation.hash for v in variants},
-    )
+        elsewhere=elsewhere,
+        certificate=certificate(archived, released=RELEASED, alpha=ALPHA, seed=run_seed),
+        neutral=_measured_neutral(gains, run_seed),
+        composition=_composition(benchmark, variants, evaluator.tasks("cert")),
+        search=search_terms(
+            store.used(run), searched, initial=initial.harness.hash, released=variants[0].transformation.hash,
+            seed=run_seed,
+        ),
+    )  # fmt: skip
+
+
+def _committed(evolved: EvolutionOutcome) -> dict[str, Json]:
+    """Everything that is fixed before the sealed tasks are opened."""
+    return {
+        "final": evolved.final.harness.hash,
+        "harnesses": [named.harness.hash for named in evolved.harnesses],
+        "archive": [entry.digest() for entry in evolved.archive.entries],
+        "analysis": analysis_hash(),
+    }
+
+
+def _measured_neutral(gains: Mapping[str, PerTask], seed: int) -> dict[str, ArchiveBounds] | None:
+    if NEUTRAL not in gains:
+        return None
+    hoeffding, betting = neutral_certificate(gains[RELEASED], gains[NEUTRAL], alpha=ALPHA, seed=seed)
+    return {"hoeffding": hoeffding, "betting": betting}
+
+
+def _composition(benchmark: Benchmark[Any], variants: Sequence[Variant], tasks: Sequence[str]) -> Composition | None:
+    """Whether archived counterfactuals compose to `B_0`, where it is known."""
+    if benchmark.neutral is None:
+        return None
+    archived = {v.name: v.transformation for v in variants if v.name not in (RELEASED, NEUTRAL)}
+    return fewest_that_make(benchmark.variant(benchmark.neutral), archived, benchmark.subject, tasks)
+
+
+def _elsewhere(means: Means) -> dict[str, Estimate]:
+    own, initial = means["H*", RELEASED], means["H0", RELEASED]
+    scores = {"H0": estimate(initial, SCORES), "H*": estimate(own, SCORES)}
+    return {**scores, "gain": estimate(gain(own, initial), GAINS)}
 
 
 def failed_checks(archive: Archive, kit: ProtocolKit, tasks: Sequence[str]) -> dict[str, list[str]]:

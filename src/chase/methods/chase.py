@@ -7,21 +7,31 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import asdict
 from math import comb
+from typing import Literal
 
 from pydantic import Field
 
 from chase.core.agents import MOST_OPERATORS, Agent
 from chase.core.errors import UserError
-from chase.core.events import Archived, Challenged, ChallengeSkipped, Confirmed, DraftsReceived
+from chase.core.events import (
+    Archived,
+    Challenged,
+    ChallengeSkipped,
+    ConfirmationPlanned,
+    ConfirmationSkipped,
+    Confirmed,
+    DraftsReceived,
+    PlacebosTested,
+)
 from chase.methods.arena import Variant
 from chase.methods.bounds import Between, EvolutionBounds, ForecastRequest, Rollouts
+from chase.methods.confirmation import Confirmation, Confirmer, Outlook, outlook, placebos_of
 from chase.methods.contract import Traits, World, confirmation_roles
 from chase.methods.counterfactuals import (
     EVALUATED,
-    Confirmation,
     Discovery,
-    confirm,
     discover,
     estimate_json,
     most_parts,
@@ -36,6 +46,7 @@ from chase.methods.rounds import EVO, EvolutionState, conclude, propose_and_sele
 from chase.methods.selection import ArchiveGate, SelectionRule
 from chase.protocol.archive import views_digest
 from chase.stats.estimates import Estimate
+from chase.stats.sequential import POOR_POWER, round_alpha
 
 DISC = "disc"
 """The role on which counterfactuals are searched."""
@@ -58,6 +69,16 @@ class ChaseOptions(MethodOptions):
     )
     confirm: bool = Field(
         default=True, description="Confirm on fresh tasks; without it what reaches eta on disc is archived (ablation)."
+    )
+    confirmation: Literal["paper", "calibrated"] = Field(
+        default="paper",
+        description="How: paper (gain destruction reaches eta) or calibrated (and a test rejects; not in the paper).",
+    )
+    alpha: ExactDecimal = Field(
+        default="0.05", description="Error of calibrated confirmation over all rounds, from 0 to 1."
+    )
+    placebos: int = Field(
+        default=0, ge=0, le=20, description="No-effect variants that each confirmation is tried on; not in the paper."
     )
     single_operators: bool = Field(default=False, description="Counterfactuals of one operator only (ablation).")
     tell_constraints: bool = Field(
@@ -104,6 +125,8 @@ class Chase:
         rule = SelectionRule(gates=(ArchiveGate(epsilon=options.epsilon),) if options.enforce_constraints else ())
         assignment = Assignment(epsilon=options.epsilon if options.tell_constraints else None)
         most_operators = 1 if options.single_operators else MOST_OPERATORS
+        confirmer = _confirmer(world)
+        planned = _outlook(world)
         for t in range(1, options.rounds + 1):
             record = state.open_round()
             h_t = await propose_and_select(world, state, rule, assignment)
@@ -125,15 +148,18 @@ class Chase:
             _note_discovery(world, record, found)
             if found.frozen is not None and not options.confirm:
                 self._archive_unconfirmed(world, state, t, found)
+            elif reason := confirmer.refuses(found):
+                record["unconfirmed"] = reason
+                world.tell(ConfirmationSkipped(round=t, reason=reason))
             elif found.frozen is not None:
                 role = _confirmation_role(world.confirmation_roles, t)
-                confirmed = await confirm(
-                    arena, world.kit, found.frozen, pair=(h_t, h0), role=role, tasks=world.tasks(role), eta=options.eta
+                confirmed = await confirmer.confirm(
+                    found.frozen, pair=(h_t, h0), role=role, tasks=world.tasks(role), round=t
                 )
                 _note_confirmation(world, record, role, confirmed)
                 if confirmed.confirmed:
                     self._archive(world, state, t, found, confirmed.estimate)
-        return await conclude(world, state, rule, _warnings(world))
+        return await conclude(world, state, rule, _warnings(world, planned))
 
     def _archive_unconfirmed(self, world: World[ChaseOptions], state: EvolutionState, t: int, found: Discovery) -> None:
         """An ablation: `Δ̂` on the tasks that it was searched on decides."""
@@ -168,11 +194,44 @@ def _confirmation_role(sets: tuple[str, ...], t: int) -> str:
     return sets[(t - 1) % len(sets)]
 
 
-def _warnings(world: World[ChaseOptions]) -> tuple[str, ...]:
+def _confirmer(world: World[ChaseOptions]) -> Confirmer:
+    options = world.options
+    return Confirmer(
+        arena=world.arena,
+        kit=world.kit,
+        rule=options.confirmation,
+        eta=options.eta,
+        rounds=options.rounds,
+        alpha=float(options.alpha),
+        rollouts=world.rollouts,
+        placebos=placebos_of(world.kit.benchmark, options.placebos, world.seed) if options.placebos else (),
+    )
+
+
+def _outlook(world: World[ChaseOptions]) -> Outlook | None:
+    """What a calibrated confirmation can be expected to find, told before anything is run."""
+    options = world.options
+    if options.confirmation != "calibrated" or not options.confirm:
+        return None
+    role = world.confirmation_roles[0]
+    alpha = round_alpha(float(options.alpha), options.rounds)
+    found = outlook(len(world.tasks(role)), world.rollouts[role], alpha)
+    world.tell(ConfirmationPlanned(**asdict(found)))
+    return found
+
+
+def _warnings(world: World[ChaseOptions], planned: Outlook | None) -> tuple[str, ...]:
     rounds, sets = world.options.rounds, len(world.confirmation_roles)
-    if rounds <= sets:
-        return ()
-    return (f"{rounds} rounds use {sets} confirmation sets in turn: some more than once",)
+    found = []
+    if rounds > sets:
+        found.append(f"{rounds} rounds use {sets} confirmation sets in turn: some more than once")
+    if planned is not None and planned.power < POOR_POWER:
+        found.append(
+            f"calibrated confirmation on {planned.tasks} tasks finds a gain destruction of {100 * planned.effect:g} "
+            f"points {100 * planned.power:.0f} % of the time with independent rollouts; {planned.tasks_needed} tasks "
+            "would find it 80 % of the time"
+        )
+    return tuple(found)
 
 
 def _rollouts(request: ForecastRequest[ChaseOptions]) -> Iterator[Rollouts]:
@@ -189,7 +248,8 @@ def _rollouts(request: ForecastRequest[ChaseOptions]) -> Iterator[Rollouts]:
         if request.options.repair and not first:  # in the first round no constraint can be broken
             yield request.cells(f"repair in round {t}", EVO, least=0, most=MOST_CELLS)
         again = t > len(sets)  # then the set has H_0 as released
-        yield request.cells(stage, _confirmation_role(sets, t), least=0, most=4 - again)
+        confirmed = 4 - again + 2 * request.options.placebos
+        yield request.cells(stage, _confirmation_role(sets, t), least=0, most=confirmed)
     # Under the last entry every H_t is new; under entry s those of the rounds before s are.
     yield request.cells("final selection", EVO, least=0, most=rounds + 1 + comb(rounds - 1, 2))
     if request.options.repair:
@@ -212,6 +272,7 @@ def _note_discovery(world: World[ChaseOptions], record: Round, found: Discovery)
 def _note_confirmation(world: World[ChaseOptions], record: Round, role: str, found: Confirmation) -> None:
     eta, failed = world.options.eta, found.firewall.failed
     destruction = None if found.estimate is None else estimate_json(found.estimate)
+    details = found.details()
     record["confirmation"] = {
         "role": role,
         "destruction": destruction,
@@ -220,6 +281,7 @@ def _note_confirmation(world: World[ChaseOptions], record: Round, role: str, fou
         "valid": found.firewall.valid,
         "failed": list(failed),
         "confirmed": found.confirmed,
+        **details,
     }
     world.tell(
         Confirmed(
@@ -230,5 +292,8 @@ def _note_confirmation(world: World[ChaseOptions], record: Round, role: str, fou
             by_noise=found.by_noise,
             failed=tuple(failed),
             confirmed=found.confirmed,
+            test=details.get("test"),
         )
     )
+    if placebos := details.get("placebos"):
+        world.tell(PlacebosTested(round=record["round"], role=role, placebos=placebos))

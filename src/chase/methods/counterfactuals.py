@@ -1,4 +1,4 @@
-"""The host's half of a Challenger round: screen, rank, evaluate on `D_disc`, reduce, freeze, confirm."""
+"""The host's half of a Challenger round: screen, rank, evaluate on `D_disc`, reduce, freeze."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from chase.agents.history import RELEASED
 from chase.core.agents import MOST_OPERATORS, Draft
 from chase.core.values import Json
 from chase.methods.arena import Arena, Contender, Variant, gain_destruction
-from chase.protocol.firewall import FirewallRecord
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.proposal import Proposal
 from chase.protocol.screening import Screening, screen_draft, screen_drafts, shortlist
 from chase.stats.bounded import DESTRUCTIONS
-from chase.stats.destruction import reached_by_noise, reaches
 from chase.stats.estimates import Estimate, PerTask, estimate, mean
 
 EVALUATED = 2
@@ -41,19 +39,6 @@ class Discovery:
     frozen: Screening | None
     """The one with the largest `Δ̂`, the shortest of equal ones, reduced; fixed before confirmation."""
     destruction: Estimate | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Confirmation:
-    """The frozen transformation on fresh tasks."""
-
-    estimate: Estimate | None
-    """`Δ̂` there; None where it is not valid on these tasks: that costs no rollout."""
-    confirmed: bool
-    by_noise: float | None
-    """How often noise alone would have passed; None where it is not known."""
-    firewall: FirewallRecord
-    """The seven checks on the confirmation tasks."""
 
 
 def proposal_of(screened: Screening) -> Proposal[Any]:
@@ -158,33 +143,25 @@ def _parts(
 async def _destruction(
     arena: Arena, kit: ProtocolKit, pair: tuple[Contender, Contender], screened: Screening, role: str
 ) -> PerTask:
-    """`Δ̂_b(H; H_0)` task by task, both harnesses under `B_rel` and `B_b`."""
-    harness, initial = pair
+    """`Δ̂_b(H; H_0)` task by task of a draft that passed the screens."""
     transformation = proposal_of(screened).transformation
-    released = Variant(name=RELEASED, transformation=kit.identity)
     on_trial = Variant(name=transformation.hash, transformation=transformation, told=False)
-    means = await arena.means(pair, [released, on_trial], role)
-    return gain_destruction(means, harness.name, initial.name, on_trial.name)
+    return await destruction_under(arena, kit, pair, on_trial, role)
 
 
-async def confirm(
+async def destruction_under(
     arena: Arena,
     kit: ProtocolKit,
-    frozen: Screening,
-    *,
     pair: tuple[Contender, Contender],
+    on_trial: Variant,
     role: str,
-    tasks: Sequence[str],
-    eta: str,
-) -> Confirmation:
-    """The seven checks on the confirmation tasks and, if valid there, `Δ̂`; confirmed if `Δ̂ ≥ η`."""
-    record = kit.run_checks(proposal_of(frozen), tasks)
-    if not record.valid:
-        return Confirmation(estimate=None, confirmed=False, by_noise=None, firewall=record)
-    delta = await _destruction(arena, kit, pair, frozen, role)
-    found = estimate(delta, DESTRUCTIONS)
-    confirmed, by_noise = reaches(mean(delta), eta), reached_by_noise(found, eta)
-    return Confirmation(estimate=found, confirmed=confirmed, by_noise=by_noise, firewall=record)
+    rollouts: int | None = None,
+) -> PerTask:
+    """`Δ̂_b(H; H_0)` task by task, both harnesses under `B_rel` and `B_b`; of all rollouts or the first so many."""
+    harness, initial = pair
+    released = Variant(name=RELEASED, transformation=kit.identity)
+    means = await arena.means(pair, [released, on_trial], role, rollouts=rollouts)
+    return gain_destruction(means, harness.name, initial.name, on_trial.name)
 
 
 def screening_json(screened: Screening) -> dict[str, Json]:

@@ -101,6 +101,8 @@ class ProposerDesk:
     seed: int
     evaluated: dict[str, str] = field(default_factory=dict)
     """Hash → name of every candidate so far."""
+    earlier: dict[str, Harness] = field(default_factory=dict)
+    """Name → harness of the same, as gates compare them."""
 
     async def candidates(
         self, round: int, current: Contender, initial: Contender, assignment: Assignment, gates: Sequence[Gate] = ()
@@ -136,6 +138,7 @@ class ProposerDesk:
         accepted, refused = self._examine(answers, asked)
         for named in accepted:
             self.evaluated.setdefault(named.harness.hash, named.name)
+            self.earlier.setdefault(named.name, named.harness)
         told = list(dict.fromkeys(map(str, refused)))
         return accepted, told if answers else ["the whole round: the Proposer handed in no candidate"]
 
@@ -186,7 +189,7 @@ class ProposerDesk:
             track=candidate.track,
             record=candidate.record,
             accepted={other.name.partition("-")[2]: other.harness for other in accepted},
-            evaluated=self.evaluated,
+            evaluated=self.earlier,
         )
         for gate in asked.gates:
             gate.admit(submitted)

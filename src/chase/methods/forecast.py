@@ -56,6 +56,8 @@ def forecast_evolution(plan: Plan, *, certify: bool = True) -> Forecast:
         variants = 1 + (benchmark.neutral is not None)
         most = 2 * (variants + bounds.archived)
         found.append(_cells(benchmark, plan.rollouts, "certification", "cert", variants, most))
+        for role in sorted(benchmark.sealed - {"cert"}):
+            found.append(_cells(benchmark, plan.rollouts, "certification", role, 1, 2))
     agents = tuple(_episodes(agent, plan.agents[agent], bounds.episodes[agent]) for agent in plan.method.agents)
     return Forecast(rollouts=tuple(found), agents=agents, limits=benchmark.limits)
 

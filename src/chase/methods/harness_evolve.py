@@ -29,7 +29,6 @@ from chase.methods.quality_gate import QualityGate
 from chase.methods.references import REFERENCE, ReferenceOptions, Verified
 from chase.methods.rounds import EVO
 from chase.methods.selection import SelectionRule
-from chase.methods.task_leaks import secrets_of
 
 DISC = "disc"
 """The role that selects at the end of an epoch. No agent reads of it."""
@@ -77,7 +76,7 @@ class Course:
         training = Training(world=world, roles=roles, rollouts=world.options.per_task)
         if min(batch_sizes(len(training.tasks), world.options.batches)) < 1:
             raise UserError(f"batches={world.options.batches}: only {len(training.tasks)} tasks are there to train on.")
-        gate = QualityGate(initial=h0.harness, secrets=secrets_of(world.kit.benchmark, training.tasks))
+        gate = QualityGate.of(world.kit.benchmark.gate, training.tasks, h0.harness)
         return cls(training=training, gate=gate, line=[h0], current=h0, pool=[h0])
 
     def recent(self, rounds: int) -> list[Batch]:

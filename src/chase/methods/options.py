@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from decimal import Decimal
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from chase.core.errors import UserError, choose
@@ -53,15 +53,25 @@ def settle_options(
         raise UserError(f"{_flaw(form, error.errors()[0])}.") from None
 
 
-def check_options(method: str, form: type[BaseModel], given: Mapping[str, Json]) -> None:
-    """Refuse an option that there is not and a value that does not fit, before a benchmark is built for them."""
+def check_options(method: str, form: type[BaseModel], given: Mapping[str, Json]) -> dict[str, Json]:
+    """What was given, in one form each. An option that there is not and a value that does not fit are refused before a
+    benchmark is built for them.
+    """
     for name in given:
         choose(f"option of {method}", name, form.model_fields)
-    try:
-        form.model_validate({name: value for name, value in given.items() if value is not None})
-    except ValidationError as error:
-        if wrong := [each for each in error.errors() if each["type"] != "missing"]:
-            raise UserError(f"{_flaw(form, wrong[0])}.") from None
+    found: dict[str, Json] = {}
+    for name, value in given.items():
+        try:
+            if value is not None:
+                found[name] = TypeAdapter(_annotated(form.model_fields[name])).validate_python(value, strict=True)
+        except ValidationError as error:
+            raise UserError(f"{_flaw(form, {**error.errors()[0], 'loc': (name,)})}.") from None
+    return found
+
+
+def _annotated(field: FieldInfo) -> Any:
+    """A field's type with its bounds, to check a value of it alone."""
+    return Annotated[field.annotation, field]
 
 
 def _suggested(name: str, field: FieldInfo, suggested: Mapping[str, Json]) -> bool:
@@ -79,12 +89,14 @@ def _flaw(form: type[BaseModel], error: Any) -> str:
     field = form.model_fields.get(name)
     if field is not None and field.annotation is bool:
         return f"{said} must be true or false"
-    if field is not None and field.annotation is int and (bounds := _bounds(field)):
-        return f"{said} must be a whole number from {bounds[0]} to {bounds[1]}"
+    if field is not None and int in (field.annotation, *get_args(field.annotation)) and (bounds := _bounds(field)):
+        return f"{said} must be a whole number {bounds}"
     return f"{said}: {error['msg']}"
 
 
-def _bounds(field: FieldInfo) -> tuple[Any, Any] | None:
-    """The lowest and the highest value, where a field has both."""
+def _bounds(field: FieldInfo) -> str:
+    """The lowest and the highest value in words, where a field has them."""
     ends = {end: getattr(bound, end) for bound in field.metadata for end in ("ge", "le") if hasattr(bound, end)}
-    return (ends["ge"], ends["le"]) if len(ends) == 2 else None
+    if len(ends) == 2:
+        return f"from {ends['ge']} to {ends['le']}"
+    return f"of at least {ends['ge']}" if "ge" in ends else ""

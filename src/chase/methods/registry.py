@@ -37,6 +37,7 @@ SETS: Mapping[str, tuple[str, ...]] = {
     "ablations": (
         "chase", "chase-without-challenger", "chase:confirm=false", "chase:single_operators=true",
         "chase:tell_constraints=false", "chase:enforce_constraints=false", "chase:reduce=false",
+        "chase:confirmation=calibrated",
     ),
 }  # fmt: skip
 """Methods that are compared together, by the name of the set. An option of a method stands behind a colon."""

@@ -266,6 +266,7 @@ class Run:
             rollouts=self.plan.rollouts,
             run_seed=self.plan.seed,
             reason=reason,
+            tell=self.tell,
         )
 
     @property

@@ -64,8 +64,8 @@ class Submitted:
     """What its Proposer wrote about it."""
     accepted: Mapping[str, Harness] = field(default_factory=dict)
     """Track (number, of a free one) → harness of the round's candidates that were accepted before it."""
-    evaluated: Mapping[str, str] = field(default_factory=dict)
-    """Hash → name of every candidate of earlier rounds."""
+    evaluated: Mapping[str, Harness] = field(default_factory=dict)
+    """Name → harness of every candidate of earlier rounds."""
 
 
 class Gate(Protocol):

@@ -21,7 +21,7 @@ from pydantic_ai.usage import RequestUsage
 from chase.core.errors import ChaseError, UserError
 from chase.core.keyed import digest
 from chase.core.values import ToolSpec, Usage
-from chase.models.config import GGUF, LOCAL, OUR_WIRE, ModelConfig, embedded_note
+from chase.models.config import GGUF, OUR_WIRE, ModelConfig, embedded_note
 from chase.models.contexts import AnsweredLengths
 from chase.models.errors import ContextTooLong
 from chase.models.failures import Failures
@@ -85,7 +85,7 @@ class ChatModel:
         self._failures = failures or Failures(config, Redactor())
         self._pricing = Pricing(config.price, own_address=config.base_url is not None)
         # Nobody is paid for a model on this machine: that is a known cost.
-        self._free = config.provider in (LOCAL, GGUF) and config.price is None
+        self._free = (config.embedded or config.provider == GGUF) and config.price is None
         self._settings = request_settings(config, model)
         # What `direct` adds (deadlines, instructions, retry parts) is nothing to these, and costs time.
         self._direct = not isinstance(model, FunctionModel) and config.provider not in OUR_WIRE
@@ -328,7 +328,7 @@ def request_settings(config: ModelConfig, model: Model) -> ModelSettings:
     Where prompt caching must be asked for it is: an answer is the same with it, and costs less.
     """
     settings: dict[str, Any] = dict(config.settings)
-    if config.provider not in (LOCAL, *OUR_WIRE):
+    if not config.embedded and config.provider not in OUR_WIRE:
         if "reasoning_effort" in settings:
             settings["thinking"] = settings.pop("reasoning_effort")
         ours = {"timeout": config.attempt_seconds, "max_retries": 0}

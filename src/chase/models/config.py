@@ -20,6 +20,8 @@ OUR_WIRE = frozenset({OPENAI_COMPATIBLE, GGUF})
 """Providers whose requests we write ourselves, and where tools can be called by JSON schema."""
 LOCAL = "sim"
 READER = f"{LOCAL}:reader"
+LEXICAL = "lexical"
+"""The embedded program that simulates nobody: no provider, its name stands alone."""
 
 ToolMode = Literal["native", "json-schema"]
 
@@ -71,7 +73,7 @@ class ModelConfig:
     """
 
     name: str
-    """`openai:…`, `anthropic:…`, `openai-compatible:NAME` (with `base_url`), `gguf:PATH` or `sim:…`."""
+    """`openai:…`, `anthropic:…`, `openai-compatible:NAME` (with `base_url`), `gguf:PATH`, `lexical` or `sim:…`."""
     base_url: str | None = None
     settings: Mapping[str, Json] = field(default_factory=dict)
     """pydantic-ai's model settings; an OpenAI-compatible endpoint gets unknown ones as they are."""
@@ -91,7 +93,8 @@ class ModelConfig:
         if not self.provider or not self.model:
             raise UserError(
                 f"model name='{self.name}' names no provider: write PROVIDER:MODEL, "
-                f"e.g. 'openai:gpt-5', '{OPENAI_COMPATIBLE}:NAME' with base_url, '{GGUF}:FILE', or '{LOCAL}:reader'."
+                f"e.g. 'openai:gpt-5', '{OPENAI_COMPATIBLE}:NAME' with base_url, '{GGUF}:FILE' or '{READER}'; "
+                f"only '{LEXICAL}' has none."
             )
         choose("tool_mode", self.tool_mode, get_args(ToolMode))
         self._check_server()
@@ -106,8 +109,18 @@ class ModelConfig:
 
     @property
     def model(self) -> str:
-        """What stands after the first colon."""
-        return self.name.partition(":")[2]
+        """What stands after the first colon; the whole name of what has no provider."""
+        return self.name if self.name == LEXICAL else self.name.partition(":")[2]
+
+    @property
+    def simulated(self) -> bool:
+        """Whether it is a simulator of a model."""
+        return self.provider == LOCAL
+
+    @property
+    def embedded(self) -> bool:
+        """Whether it is a program in this process, not a language model."""
+        return self.simulated or self.name == LEXICAL
 
     @property
     def attempt_seconds(self) -> float:
@@ -203,6 +216,8 @@ class ModelConfig:
 
 def embedded_note(name: str) -> str | None:
     """What whoever reads a score has to know where the model is embedded here; None where it is not."""
+    if name == LEXICAL:
+        return "lexical: these scores are of a plain program in this process, not of a language model"
     if name.partition(":")[0] != LOCAL:
         return None
     if name == READER:

@@ -8,11 +8,13 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
+import httpx2
 from pydantic_ai import exceptions as pydantic_ai
 from pydantic_ai.models import Model, infer_model, known_model_names
 from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 
 from chase.core.errors import ChaseError, SetupError, UserError, choose
+from chase.models.bounded_client import ClosingModel, bounded_client, takes_client
 from chase.models.chat import ChatModel
 from chase.models.config import GGUF, LOCAL, OPENAI_COMPATIBLE, OUR_WIRE, ModelConfig
 from chase.models.failures import Failures
@@ -51,7 +53,7 @@ def connect(
     for a missing key, SDK or extra. Models at the same provider may share a pacer; a model in this process has none.
     All models of a run share its meter. `tell` hears of a model on this machine that takes a while to hash or load.
     """
-    if config.provider == LOCAL:
+    if config.embedded:
         _check_native(config)
         return ChatModel(config, make_local(config), meter=meter)
     key = _key(config)
@@ -113,12 +115,16 @@ def _provider_model(config: ModelConfig, key: str | None) -> Model:
         raise UserError(f"model '{config.name}' is not known: check its name.") from None
     except ImportError as error:
         raise _missing_sdk(config, str(error)) from None
-    options = _provider_options(config, provider_class, key)
+    options: dict[str, Any] = dict(_provider_options(config, provider_class, key))
+    client = _client_for(config, provider_class)
+    if client is not None:
+        options["http_client"] = client
     try:
-        return infer_model(
+        model = infer_model(
             config.name,
             provider_factory=lambda name: provider_class(**options) if options else infer_provider(name),
         )
+        return model if client is None else ClosingModel(model, client)
     except ImportError as error:
         failure = _missing_sdk(config, str(error))
     except pydantic_ai.UserError as error:
@@ -138,6 +144,14 @@ def _provider_options(config: ModelConfig, provider_class: type[Provider[Any]], 
                 f"or use '{OPENAI_COMPATIBLE}:{config.model}'."
             )
     return options
+
+
+def _client_for(config: ModelConfig, provider_class: type[Provider[Any]]) -> httpx2.AsyncClient | None:
+    """A client that bounds replies, where the provider's SDK takes one. A gateway makes its providers by itself."""
+    taken = inspect.signature(provider_class).parameters.get("http_client")
+    if taken is None or not takes_client(taken.annotation) or config.provider.startswith("gateway/"):
+        return None
+    return bounded_client(config.attempt_seconds)
 
 
 def _refused(config: ModelConfig, why: str) -> ChaseError:

@@ -52,8 +52,12 @@ class Failures:
         self._timeout_seconds = config.attempt_seconds
         self.redact = redact
 
-    def from_status(self, status: int, headers: Mapping[str, str], body: Json) -> ChaseError:
-        """The error that an HTTP status other than 200 stands for. `body` is JSON, or text."""
+    def from_status(
+        self, status: int, headers: Mapping[str, str], body: Json, *, answered: int | None = None
+    ) -> ChaseError:
+        """The error that an HTTP status other than 200 stands for. `body` is JSON, or text. `answered`: the status that
+        came, where `status` is what the body makes of it.
+        """
         codes, message = _codes_and_message(body)
         said = self._after_colon(message)
         if status == 413 or (status in STATUSES and _says_too_long(codes, message)):
@@ -69,7 +73,7 @@ class Failures:
             return self._rate_limited(retry_after, said)
         retryable = _may_pass(status)
         return ProviderError(
-            f"{self._model} answered HTTP {status}{said}.",
+            f"{self._model} answered HTTP {status if answered is None else f'{answered} with an error'}{said}.",
             status=status,
             retryable=retryable,
             retry_after=retry_after if retryable else None,
@@ -119,7 +123,7 @@ class Failures:
                 return self.timed_out()
             case theirs.ModelConnectionError():
                 sent = error.phase in ("write", "read")
-                return self.hung_up(str(error)) if sent else self.unreachable(str(error))
+                return self.hung_up(_first_said(error)) if sent else self.unreachable(_first_said(error))
             case theirs.ModelAPIError():
                 return self._provider_error(error, said)
             case theirs.UnexpectedModelBehavior():
@@ -185,6 +189,14 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
         return _wait(when.replace(tzinfo=when.tzinfo or UTC).timestamp() - time.time())
     except (KeyError, ValueError, OverflowError):  # a date that no calendar has
         return None
+
+
+def _first_said(error: BaseException) -> str:
+    """What was said where it began: SDKs put "Connection error." in place of it."""
+    said = str(error)
+    while (cause := error.__cause__) is not None:
+        error, said = cause, str(cause) or said
+    return said
 
 
 def _wait(seconds: float | None) -> float | None:

@@ -26,7 +26,10 @@ from chase.models.config import ModelConfig
 Respond: TypeAlias = Callable[[list[ModelMessage], AgentInfo], Awaitable[ModelResponse]]
 Factory: TypeAlias = Callable[[ModelConfig], Model]
 
-_FACTORIES: dict[str, Factory | str] = {"sim:reader": "chase.models.reader:reader_model"}
+_FACTORIES: dict[str, Factory | str] = {
+    "sim:reader": "chase.models.reader:reader_model",
+    "lexical": "chase.models.lexical:lexical_model",
+}
 """By model name: a factory, or 'module:function' of one that is imported when it is asked for."""
 
 

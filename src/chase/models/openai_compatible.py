@@ -22,13 +22,11 @@ from chase.core.values import Json
 from chase.models.config import OPENAI_COMPATIBLE, ModelConfig
 from chase.models.failures import Failures
 from chase.models.wire_requests import Encoder
-from chase.models.wire_responses import Decoder, NotACompletion
+from chase.models.wire_responses import MOST_BYTES, Decoder, NotACompletion
 
 KEEP_ALIVE_SECONDS = 4.0
 """Below the five seconds after which common servers hang up, so that few requests meet a closed line."""
 CONNECT_SECONDS = 10.0
-MOST_BYTES = 32 << 20
-"""Of a reply. A model's longest is a few hundred KiB."""
 _ENCODERS_KEPT = 64
 
 _RENAMED = {"stop_sequences": "stop"}
@@ -164,7 +162,7 @@ class OpenAICompatibleModel(Model[Any]):
             # Gateways report what is behind them in a body with status 200.
             code = reported.get("code") if isinstance(reported, dict) else None
             status = code if isinstance(code, int) and 400 <= code < 600 else 502
-            return self._failures.from_status(status, answer.headers, error.body)
+            return self._failures.from_status(status, answer.headers, error.body, answered=answer.status)
         kind = answer.headers.get("Content-Type", "none")
         return self._failures.from_nonsense(f"{error}, content type {kind}")
 

@@ -23,6 +23,8 @@ from chase.models.json_tools import read_reply
 from chase.models.replies import MOST_CALLS
 from chase.models.wire_requests import THINKING_FIELDS
 
+MOST_BYTES = 32 << 20
+"""Of a reply, decompressed. A model's longest is a few hundred KiB."""
 _FINISH_REASONS: Mapping[str, FinishReason] = {
     "stop": "stop",
     "length": "length",

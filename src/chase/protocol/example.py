@@ -87,7 +87,11 @@ Arguments = Callable[[ToolInterface], Mapping[str, Json]]
 
 
 def _search_arguments(interface: ToolInterface, question: str) -> Mapping[str, Json]:
-    return {interface.search.query: question} if interface.search else {}
+    """Of a broad search: for any word of the question, where the tool can be told so."""
+    search = interface.search
+    if search is None:
+        return {}
+    return {search.query: question, **({search.match.argument: search.match.any} if search.match else {})}
 
 
 def _open_arguments(interface: ToolInterface, document: str) -> Mapping[str, Json]:

@@ -7,6 +7,7 @@ reused rollout is an episode of the method that uses it, with its tokens, and co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
@@ -18,8 +19,8 @@ from chase.store.records import EpisodeCount, Spend
 Stage = Literal["optimisation", "certification"]
 """Optimisation and selection (of an audit: search and confirmation), and the sealed tasks: a table each."""
 STAGES: tuple[Stage, ...] = ("optimisation", "certification")
-CERTIFIED = "cert"
-"""The role of the sealed tasks."""
+SEARCHED = re.compile(r"evo|disc|conf[0-9]*")
+"""The roles that methods hold. Every other task set is sealed: `cert`, and what is opened with it."""
 ROLLOUT = "rollout"
 """The purpose of a rollout's requests in the ledger; every other is an agent's."""
 
@@ -61,7 +62,7 @@ def accounts(episodes: Iterable[EpisodeCount], spends: Iterable[Spend]) -> list[
             method,
             stage,
             [c for c in counts if (c.run, c.method, stage_of(c.role)) == (run, method, stage)],
-            [s for s in sums if (s.run, s.method, stage_of(s.role)) == (run, method, stage)],
+            [s for s in sums if (s.run, s.method, _stage_of_spend(s)) == (run, method, stage)],
         )
         for run, method in found
         for stage in STAGES
@@ -83,7 +84,13 @@ def paid_before(spends: Iterable[Spend]) -> tuple[Usage, int]:
 
 
 def stage_of(role: str) -> Stage:
-    return "certification" if role == CERTIFIED else "optimisation"
+    """The stage that rollouts of a role belong to."""
+    return "optimisation" if SEARCHED.fullmatch(role) else "certification"
+
+
+def _stage_of_spend(spend: Spend) -> Stage:
+    """Agents work before the sealed tasks are opened, whatever role their requests are booked under."""
+    return stage_of(spend.role) if spend.purpose == ROLLOUT else "optimisation"
 
 
 def _account(run: str, method: str, stage: Stage, counts: Sequence[EpisodeCount], spends: Sequence[Spend]) -> Account:

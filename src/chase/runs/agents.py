@@ -10,7 +10,6 @@ from chase.challengers.mining import MiningChallenger
 from chase.core.errors import UserError, choose
 from chase.core.interfaces import Challenger, Proposer
 from chase.models.chat import ChatModel
-from chase.models.config import LOCAL
 from chase.proposers.llm import LanguageModelProposer
 from chase.proposers.mining import MiningProposer
 from chase.runs.models import Models
@@ -96,7 +95,7 @@ def _kind(agent: str, named: str | None, model: str | None, command: tuple[str, 
 def _model(agent: str, name: str | None, models: Models) -> ChatModel:
     """The agent's own model, else the run's; refused where it only answers a benchmark's tasks."""
     model = models.get(str(name))
-    if model.config.provider == LOCAL:
+    if model.config.embedded:
         raise UserError(
             f"{agent}=llm needs a language model, and {name} only answers tasks: give --{agent}-model M, or leave "
             f"--{agent} out for the offline one."

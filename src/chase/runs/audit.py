@@ -14,7 +14,6 @@ from chase.core.values import Json
 from chase.harness.spec import Harness
 from chase.methods.audit import AuditPlan, SearchSettings, audit_harness
 from chase.methods.forecast import forecast_audit
-from chase.models.config import LOCAL
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.screening import screen_draft
 from chase.runs.accounting import episodes_of, served_models, tokens_of
@@ -85,7 +84,7 @@ class Audit(Prepared[AuditSettings]):
             **audited.to_json(),
             "episodes": episodes_of(run.store, run.id),
             "tokens": tokens_of(run.store, run.id),
-            "simulated": run.model.config.provider == LOCAL,
+            "simulated": run.model.config.simulated,
             "hook_failures": noticed.hook_failures,
             "warnings": note_models(served_models(run.store, run.id), run.model, noticed.texts),
         }
@@ -109,8 +108,6 @@ def forecast(said: RawSettings[AuditSettings], listener: Listener) -> ForecastRe
 def prepare(said: RawSettings[AuditSettings], opener: Opener, listener: Listener) -> Audit:
     """The audit that was described, everything checked before anything runs."""
     settings = said.settings()
-    if settings.use_cert is not None and not settings.use_cert.strip():
-        raise UserError("--use-cert needs a reason: it stays in the record.")
     models = checked_models(settings, said.models, listener)
     challenger = make_challenger(settings, models)
     refuse_unused(said.given, [f"{challenger_kind(settings)} challenger"])

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from chase.core.errors import UserError
+from chase.runs.certified_theory import Assumed, theorems_of
 from chase.runs.config import RawSettings, raw_settings
 from chase.runs.evolve import COMMAND, prepare, with_settings_of
 from chase.runs.finding import Which, find_run
@@ -17,10 +18,11 @@ from chase.runs.loops import run_to_end
 from chase.runs.opening import Opener, locate
 from chase.runs.results import CertifyResult
 from chase.runs.settings import CertifySettings, EvolveSettings
+from chase.runs.theory import refusing
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 
-SHOWN = ("run", "config", "conclusion", "final", "certification", "warnings")
+SHOWN = ("run", "config", "conclusion", "final", "certification", "theorems", "warnings")
 
 
 def certify(run: str, asked: RawSettings[CertifySettings], listener: Listener) -> CertifyResult:
@@ -33,11 +35,15 @@ def certify(run: str, asked: RawSettings[CertifySettings], listener: Listener) -
         raise UserError(f"run '{stored.id}' is not finished: go on with `chase evolve --resume {stored.id}`.")
     folder = RunFolder(workspace, stored.id)
     payload: Mapping[str, Any] = folder.read_result()
-    if settings.reopen is not None and not settings.reopen.strip():
-        raise UserError("--reopen needs a reason: it stays in the record.")
     if payload["certification"] is None or settings.reopen is not None:
         payload = _certified(folder, payload, settings, workspace, listener)
+    with refusing(c="--packing-c", d="--packing-d"):
+        payload = {**payload, "theorems": theorems_of(payload, _assumed(settings))}
     return CertifyResult(payload={name: payload[name] for name in SHOWN}, folder=folder.path)
+
+
+def _assumed(settings: CertifySettings) -> Assumed:
+    return Assumed(k=settings.k, rho=settings.rho, gamma=settings.gamma, c=settings.packing_c, d=settings.packing_d)
 
 
 def _certified(

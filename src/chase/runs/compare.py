@@ -12,6 +12,8 @@ from chase.core.agents import EDIT_SPACES
 from chase.core.errors import UserError, choose
 from chase.core.values import Json
 from chase.harness.spec import Harness
+from chase.methods.options import check_options
+from chase.methods.registry import DEFAULT_METHOD
 from chase.methods.run import Plan
 from chase.runs.accounting import counts_of, episodes_of, served_models, total_counts
 from chase.runs.agents import challenger_kind, make_challenger, make_proposer, proposer_kind, refuse_unused
@@ -23,7 +25,7 @@ from chase.runs.evolve import AGENT_SETTINGS, INITIAL, laid_over, named_run
 from chase.runs.finding import Which, runs_of
 from chase.runs.folder import RunFolder
 from chase.runs.life import Life, OpenRun, Prepared, note_models
-from chase.runs.listening import CertificationStarted, Listener, MemberEnded
+from chase.runs.listening import Listener, MemberEnded
 from chase.runs.loops import run_to_end
 from chase.runs.members import (
     FinishedMember,
@@ -39,7 +41,7 @@ from chase.runs.models import checked_models
 from chase.runs.opening import Opener, locate, open_harness, require_readable, rollout_counts, settled_sizes
 from chase.runs.pricing import priced
 from chase.runs.results import CompareResult, ForecastResult
-from chase.runs.sealed import CERT, measure_sealed
+from chase.runs.sealed import measure_sealed
 from chase.runs.settings import CompareSettings
 from chase.runs.together import Together
 from chase.store.store import Store
@@ -58,8 +60,10 @@ class Comparison(Prepared[CompareSettings]):
     specs: tuple[Spec, ...]
     members: tuple[Member, ...]
     initial: Harness
+    match: str | None
+    """The method whose episodes a matched-budget control gets."""
     notes: tuple[str, ...]
-    """Why methods of a set were left out."""
+    """Why methods of a set were left out, and the like."""
 
     schema = CompareResult.schema
 
@@ -96,7 +100,7 @@ class Comparison(Prepared[CompareSettings]):
             "rollouts": dict(first.rollouts),
             "tasks": first.sizes,
             "seeds": list(self.seeds),
-            "match": self.settings.match,
+            "match": self.match,
         }
 
     def resolved(self) -> Mapping[str, Any]:
@@ -120,11 +124,10 @@ class Comparison(Prepared[CompareSettings]):
         finished = await self._evolved(watched)
         found: dict[str, Json] = {"certified": False}
         if not self.settings.no_certify:
-            run.listener.told(CertificationStarted(tasks=len(self.benchmark.tasks(CERT))))
             neutral = self.benchmark.neutral is not None
             sealed = await measure_sealed(watched, finished, initial=self.initial, reason=self.settings.reopen or "")
             found = {"certified": True, **figures(sealed, self.specs, self.seeds, neutral=neutral)}
-            found["explanations"] = explanations(found["methods"], neutral=neutral)
+            found["explanations"] = explanations(found, neutral=neutral)
         payload = {
             "run": run.id,
             "config": self.identity(run.model.fingerprint),
@@ -163,7 +166,7 @@ class Comparison(Prepared[CompareSettings]):
 
     def _matched(self, member: Member, run: OpenRun, finished: Mapping[tuple[str, int], FinishedMember]) -> Member:
         """The member with its budget, where that is what another one used in the same seed."""
-        other = finished.get((self.settings.match, member.seed))
+        other = finished.get((self.match or "", member.seed))
         if other is None or not next(spec for spec in self.specs if spec.label == member.label).matched:
             return member
         return with_budget(member, episodes_of(run.store, other.folder.run))
@@ -181,7 +184,8 @@ def compare(said: RawSettings[CompareSettings], listener: Listener) -> CompareRe
     if settings.no_certify and settings.reopen is not None:
         raise UserError("--reopen says why certified seeds are certified again, --no-certify leaves the set sealed.")
     life, work = _begun(said, workspace, listener)
-    _refuse_certified(work, workspace)
+    if not settings.no_certify:
+        _require_reason(work, workspace, life.which)
     lived = run_to_end(lambda: life.live(work))
     return CompareResult(payload=lived.payload, folder=lived.folder.path)
 
@@ -193,7 +197,7 @@ def forecast(said: RawSettings[CompareSettings], listener: Listener) -> Forecast
         said = laid_over(said, RunFolder(workspace, named.id))
     _, work = _begun(said, workspace, listener)
     return priced(
-        forecast_comparison(work.members, work.specs, work.settings),
+        forecast_comparison(work.members, work.specs, work.settings, work.match),
         COMMAND,
         None,
         work.benchmark,
@@ -214,14 +218,20 @@ def prepare(said: RawSettings[CompareSettings], opener: Opener, listener: Listen
     settings = said.settings()
     specs = read_specs(settings.methods)
     _refuse_idle(specs, said.given)
+    if settings.rounds is not None:
+        for spec in specs:
+            if "rounds" in spec.method.Options.model_fields:
+                check_options(spec.method.name, spec.method.Options, {"rounds": settings.rounds})
     edit_space = EDIT_SPACES[choose("edit-space", settings.edit_space, EDIT_SPACES)]
     models = checked_models(settings, said.models, listener)
     kinds = {"proposer": proposer_kind(settings), "challenger": challenger_kind(settings)}
     asked = {agent for spec in specs for agent in spec.method.agents}
     refuse_unused(said.given, [f"{kind} {agent}" for agent, kind in kinds.items() if agent in asked])
     require_readable(settings.harness)
+    match, unmatched = _matched_with(specs, settings.match)
     whole = opener.benchmark(settings)
     specs, notes = usable(specs, settings.methods, whole)
+    notes += unmatched
     sizes = settled_sizes(settings, whole)
     benchmark = whole.fewer(sizes)
     initial = open_harness(settings.harness, benchmark)
@@ -256,8 +266,25 @@ def prepare(said: RawSettings[CompareSettings], opener: Opener, listener: Listen
         specs=tuple(specs),
         members=members,
         initial=initial,
+        match=match,
         notes=tuple(notes),
     )
+
+
+def _matched_with(specs: Sequence[Spec], asked: str | None) -> tuple[str | None, list[str]]:
+    """The method whose budget a control gets, and what is to be said where there is none to be had."""
+    controls = [spec.label for spec in specs if spec.matched]
+    others = [spec.label for spec in specs if not spec.matched]
+    if asked is not None:
+        if not controls:
+            raise UserError("none of the methods takes another's budget: leave --match out, or add best-of-n.")
+        return choose("match", asked, others), []
+    if not controls or DEFAULT_METHOD in others:
+        return DEFAULT_METHOD if controls else None, []
+    return None, [
+        f"{', '.join(controls)} had a budget of its own, not a matched one: {DEFAULT_METHOD} is not compared. "
+        "Say with --match METHOD whose episodes it gets"
+    ]
 
 
 def _refuse_idle(specs: Sequence[Spec], given: Mapping[str, Any]) -> None:
@@ -270,22 +297,36 @@ def _refuse_idle(specs: Sequence[Spec], given: Mapping[str, Any]) -> None:
         raise UserError(f"none of the methods has a use for this: leave {', '.join(flagged)} out.")
 
 
-def _refuse_certified(work: Comparison, workspace: Workspace) -> None:
-    """Refuse, before anything is run, seeds whose sealed tasks another comparison has seen."""
-    settings = work.settings
-    if settings.no_certify or settings.reopen is not None or not workspace.database.exists():
-        return
+def _require_reason(work: Comparison, workspace: Workspace, which: Which) -> None:
+    """Refuse, before anything is run, seeds whose sealed tasks another comparison has seen, unless it is said why they
+    are opened again; and a reason where they were not.
+    """
+    earlier = _opened_for(work, workspace, which)
+    if earlier is None and work.settings.reopen is not None:
+        raise UserError("--reopen: no comparison has opened the sealed tasks for these seeds. Leave it out.")
+    if earlier is not None and work.settings.reopen is None:
+        other, seeds = earlier
+        raise UserError(
+            f"seeds={','.join(map(str, seeds))}: comparison '{other}' has opened the sealed tasks for them. "
+            "Use other seeds, or say with --reopen REASON why they are opened again (it stays in the record); "
+            f"--no-certify compares without them, and `chase compare --resume {other}` shows its result. "
+            "Nothing was run."
+        )
+
+
+def _opened_for(work: Comparison, workspace: Workspace, which: Which) -> tuple[str, list[int]] | None:
+    """Another comparison, and the seeds for which it has opened the sealed tasks."""
+    if not workspace.database.exists():
+        return None
     mine = work.identity(work.models.get(work.model).fingerprint)
     with Store.open(workspace, write=False) as store:
+        own = which.stored(store, mine)
         for other in runs_of(store, COMMAND):
             same = all(other.config[key] == mine[key] for key in ("content_hash", "model_fingerprint"))
             seeds = sorted(set(other.config["seeds"]) & set(work.seeds))
-            if other.config != mine and same and seeds and store.seals(other.id):
-                raise UserError(
-                    f"seeds={','.join(map(str, seeds))}: comparison '{other.id}' has opened the sealed tasks for them. "
-                    "Use other seeds, or say with --reopen REASON why they are opened again (it stays in the record); "
-                    "--no-certify compares without them. Nothing was run."
-                )
+            if (own is None or other.id != own.id) and same and seeds and store.seals(other.id):
+                return other.id, seeds
+    return None
 
 
 def _tokens(run: OpenRun, members: Sequence[FinishedMember]) -> dict[str, Json]:

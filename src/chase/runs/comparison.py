@@ -13,6 +13,7 @@ from typing import Any
 from chase.agents.history import RELEASED
 from chase.core.values import Json
 from chase.methods.certification import NEUTRAL
+from chase.runs.conclusion import NOTABLE, too_few
 from chase.runs.members import Spec
 from chase.runs.sealed import INITIAL, Cells, Sealed
 from chase.stats.bounded import DESTRUCTIONS, GAINS, SCORES, Support
@@ -211,8 +212,9 @@ def paper_figures(base: str) -> dict[str, Json] | None:
     }
 
 
-def explanations(methods: Mapping[str, Any], *, neutral: bool) -> list[str]:
+def explanations(found: Mapping[str, Any], *, neutral: bool) -> list[str]:
     """What whoever reads the table has to know of its figures."""
+    methods = found["methods"]
     shortcut = "Δ_BS" if neutral else "Γ"
     said = [
         f"Δ_TS near 0 says that a gain holds on other tasks of the same protocol; it does not imply that {shortcut} is "
@@ -221,5 +223,17 @@ def explanations(methods: Mapping[str, Any], *, neutral: bool) -> list[str]:
     if neutral and any(row["delta_bs"]["value"] < 0 for row in methods.values()):
         said.append(
             "A negative Δ_BS does not mean that B_0 is easier: scores are lower there, and the gain over H_0 is larger."
+        )
+    empty = [seed for seed, names in found["archives"].items() if not names]
+    if not neutral and empty:
+        where = "in any seed" if len(empty) == len(found["archives"]) else f"in seed {', '.join(empty)}"
+        said.append(
+            f"No counterfactual was archived {where}: there R_avg and R_min are the released score and Γ is 0 by their "
+            "definition. That says nothing about shortcuts."
+        )
+    if too_few(found["tasks"]):
+        said.append(
+            f"Too small to conclude (a pilot): on {found['tasks']} tasks even a gain of {100 * NOTABLE:.0f} points "
+            "could not be told from nothing."
         )
     return said

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from chase.methods.bounds import Between, Rollouts
@@ -12,12 +12,14 @@ from chase.runs.sealed import CERT
 from chase.runs.settings import CompareSettings
 
 
-def forecast_comparison(members: Sequence[Member], specs: Sequence[Spec], settings: CompareSettings) -> Forecast:
+def forecast_comparison(
+    members: Sequence[Member], specs: Sequence[Spec], settings: CompareSettings, match: str | None
+) -> Forecast:
     """All members' bounds. A control gets the most that the method can use whose budget it has."""
     most = {
         member.seed: sum(rollouts.count.most for rollouts in forecast_evolution(member.plan, certify=False).rollouts)
         for member in members
-        if member.label == settings.match
+        if member.label == match
     }
     matched = {spec.label for spec in specs if spec.matched}
     found: list[Forecast] = []
@@ -35,6 +37,7 @@ def forecast_comparison(members: Sequence[Member], specs: Sequence[Spec], settin
     rollouts = [replace(each, count=each.count * seeds) for each in rollouts]
     if not settings.no_certify:
         rollouts.append(_certification(members, specs, seeds))
+        rollouts += _elsewhere(members, specs, seeds)
     agents = [
         replace(each, name=f"{each.name} ({member.label})", count=each.count * seeds)
         for member, bounds in zip(members, found, strict=True)
@@ -56,3 +59,11 @@ def _certification(members: Sequence[Member], specs: Sequence[Spec], seeds: int)
         archived = max(rounds, default=0)
     most = (least + archived) * (1 + len(specs))
     return Rollouts(stage="certification", role=CERT, count=Between(least=least, most=most) * each)
+
+
+def _elsewhere(members: Sequence[Member], specs: Sequence[Spec], seeds: int) -> Iterator[Rollouts]:
+    """Each `H*` and `H_0` as released on what is opened with the certification tasks: a second corpus, say."""
+    plan = members[0].plan
+    for role in sorted(plan.benchmark.sealed - {CERT}):
+        each = len(plan.benchmark.tasks(role)) * plan.rollouts[role] * seeds
+        yield Rollouts(stage="certification", role=role, count=Between(least=1, most=1 + len(specs)) * each)

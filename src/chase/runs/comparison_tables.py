@@ -78,7 +78,9 @@ def _differences(payload: Found) -> Table:
         word = "told apart" if found["separated"] else "the same harnesses" if found["identical"] else "not told apart"
         symbol = next(column["symbol"] for column in payload["columns"] if column["key"] == found["figure"])
         rows.append([other, symbol, _points(sign * found["value"]), _range(tasks), _range(seeds), word])
-        data.append([other, found["figure"], sign * found["value"], *tasks, *(seeds or ("", "")), found["separated"]])
+        data.append(
+            [other, found["figure"], sign * found["value"] + 0.0, *tasks, *(seeds or ("", "")), found["separated"]]
+        )
     return Table(
         name="differences",
         title=f"Differences to {versus}, in points, with 95 % intervals over tasks and over seeds",
@@ -148,13 +150,17 @@ def _values(found: Found) -> tuple[float, float, float | None]:
 
 
 def _points(value: float) -> str:
-    return f"{100 * value:+.1f}"
+    """Points with their sign; nothing has none that is negative."""
+    said = f"{100 * value:+.1f}"
+    return "+0.0" if said == "-0.0" else said
 
 
 def _ends(found: Found, sign: int) -> tuple[float, float]:
-    low, high = sorted((sign * found["low"], sign * found["high"]))
+    low, high = sorted((sign * found["low"] + 0.0, sign * found["high"] + 0.0))
     return low, high
 
 
 def _range(ends: Sequence[float] | None) -> str:
-    return "one seed" if ends is None else f"{100 * ends[0]:+.1f} to {100 * ends[1]:+.1f}"
+    if ends is None:
+        return "one seed"
+    return "no spread" if ends[0] == ends[1] else f"{_points(ends[0])} to {_points(ends[1])}"

@@ -20,6 +20,7 @@ def conclusion_of(found: Found) -> dict[str, Json]:
     sentences = [*_gain_in_words(found), *_survival_in_words(found)]
     if confirmations:
         sentences.append(_confirmations_in_words(confirmations))
+    sentences += _placebos_in_words(found["rounds"])
     return {
         "sentences": sentences,
         "word": _word(found),
@@ -59,7 +60,7 @@ def _word(found: Found) -> str:
 def _gain_in_words(found: Found) -> Iterator[str]:
     final, certified, word = found["final"], found["certification"], _word(found)
     if word == "unchanged":
-        yield "H* is the initial harness H_0 itself: nothing that was proposed could be selected in its place."
+        yield "H* is the initial harness H_0 itself: nothing else was proposed, or could be selected in its place."
         return
     if certified is None:
         scores = {row["harness"]: row["released"] for row in final["selection"]["pool"]}
@@ -112,6 +113,14 @@ def _confirmations_in_words(confirmations: Sequence[Found]) -> str:
     if not shares:
         return f"{said}."
     return f"{said}; of as many that destroy nothing, noise alone would confirm {sum(shares):.1f} on average."
+
+
+def _placebos_in_words(rounds: Sequence[Found]) -> Iterator[str]:
+    """How many variants without an effect would have been confirmed, where some were tried."""
+    tried = [each for record in rounds for each in record.get("confirmation", {}).get("placebos", ())]
+    if tried:
+        passed = sum(each["confirmed"] for each in tried)
+        yield f"Of {len(tried)} placebos on the same tasks {passed} would have been confirmed."
 
 
 def _confirmations(rounds: Sequence[Found]) -> Iterator[dict[str, Json]]:

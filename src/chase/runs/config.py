@@ -93,7 +93,8 @@ def checked(model: type[S], values: Mapping[str, Any]) -> S:
     for name in model.required:
         if getattr(settings, name) in (None, ""):
             flag = name.replace("_", "-")
-            raise UserError(f"{name} is missing: give --{flag} or write {name} = … in the config file.")
+            in_file = f" or write {name} = … in the config file" if "config" in model.model_fields else ""
+            raise UserError(f"{name} is missing: give --{flag}{in_file}.")
     return settings
 
 

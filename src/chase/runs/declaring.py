@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from chase.harness.spec import Harness
 from chase.runs.kinds import Folder, Kind
 
-Panel = Literal["What", "Sizes", "Agents", "Money", "Run"]
-PANELS: tuple[Panel, ...] = ("What", "Sizes", "Agents", "Money", "Run")
+Panel = Literal["What", "Sizes", "Agents", "Theory", "Money", "Run"]
+PANELS: tuple[Panel, ...] = ("What", "Sizes", "Agents", "Theory", "Money", "Run")
 """Groups of the help, in its order."""
 Part = Literal["identity", "pace", "choice", "act"]
 """What a setting is to a run. `identity` decides its result. The others do not: of `pace` a resumed run keeps its own
@@ -51,7 +51,7 @@ def setting(
 class Settings(BaseModel):
     """Settings of a command. None is what nobody said: the benchmark's own, or nothing."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, validate_default=True)
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     required: ClassVar[tuple[str, ...]] = ("model",)

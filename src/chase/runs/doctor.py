@@ -15,7 +15,7 @@ from pathlib import Path
 from chase.core.errors import ChaseError, SetupError
 from chase.engine.sandbox import Sandbox
 from chase.models.chat import Reply
-from chase.models.config import GGUF, LOCAL, OPENAI_COMPATIBLE, ModelConfig
+from chase.models.config import GGUF, OPENAI_COMPATIBLE, ModelConfig
 from chase.models.connect import connect
 from chase.models.secrets import redactor_for
 from chase.runs.checks import TOOL, Check, calls_tool, failed, ok, question, skipped
@@ -166,7 +166,7 @@ def _without(*checks: Check) -> list[Check]:
 
 
 def _key(config: ModelConfig) -> Check:
-    if config.provider == LOCAL:
+    if config.embedded:
         return skipped("key", "a model in this process needs none.")
     if config.provider == OPENAI_COMPATIBLE and config.api_key_env is None:
         return ok("key", "none is configured and the endpoint asked for none.")

@@ -19,13 +19,14 @@ from chase.methods.registry import find_method
 from chase.methods.run import Plan, Run
 from chase.runs.accounting import counts_of, served_models
 from chase.runs.agents import challenger_kind, make_challenger, make_proposer, proposer_kind, refuse_unused
+from chase.runs.certified_theory import theorems_of
 from chase.runs.conclusion import conclusion_of
 from chase.runs.config import RawSettings, S
 from chase.runs.finding import LATEST, Which, find_unfinished
 from chase.runs.folder import RunFolder
 from chase.runs.kinds import Options
 from chase.runs.life import Life, OpenRun, Prepared, note_models
-from chase.runs.listening import CertificationStarted, Listener
+from chase.runs.listening import Listener
 from chase.runs.loops import run_to_end
 from chase.runs.models import checked_models
 from chase.runs.notices import Compared, notice
@@ -96,7 +97,6 @@ class Evolution(Prepared[EvolveSettings]):
             raise IntegrityError(f"run '{run.id}' does not end with its H* any more: it cannot be certified.")
         certification = None
         if self.certify:
-            listener.told(CertificationStarted(tasks=len(plan.benchmark.tasks("cert"))))
             certified = await work.certify(evolved, self.reason)
             reasons = [seal.reason for seal in run.store.seals(run.id)[1:]]
             certification = {**certified.to_json(), "reopened": reasons}
@@ -104,11 +104,13 @@ class Evolution(Prepared[EvolveSettings]):
         noticed = notice(
             run, Compared(harness=evolved.final.harness, baseline=plan.initial, name="H*"), work.candidate_names
         )
+        config = self.identity(run.model.fingerprint)
         return {
             "run": run.id,
-            "config": self.identity(run.model.fingerprint),
+            "config": config,
             "conclusion": conclusion_of(found),
             **found,
+            "theorems": theorems_of({**found, "config": config}),
             **counts_of(run.store, run.id),
             "rollout_seconds": before.get("rollout_seconds", 0.0) + work.rollout_seconds,
             "hook_failures": noticed.hook_failures,

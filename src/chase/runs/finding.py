@@ -83,8 +83,11 @@ def find_run(store: Reader, command: str, reference: str) -> Run:
         if runs := runs_of(store, command):
             return runs[-1]
         raise UserError(f"there is no run of `chase {command}` in {store.workspace.state}.")
-    run = store.find_run(reference)
-    if run not in runs_of(store, command):
+    known = runs_of(store, command)
+    begins = [run for run in known if reference and run.id.startswith(reference)]
+    exact = [run for run in known if run.id == reference]
+    run = exact[0] if exact else begins[0] if len(begins) == 1 else store.find_run(reference)
+    if run not in known:
         raise UserError(f"run '{run.id}' is not one of `chase {command}`. Name another one.")
     return run
 
@@ -119,7 +122,7 @@ def require_same(run: Run, identity: Mapping[str, Json]) -> None:
     """Refuse to go on with a run under other settings than its own."""
     if run.config != identity:
         raise UserError(
-            f"run '{run.id}' has other settings: {_differing(run, identity)} differ. Give the run's own "
+            f"run '{run.id}' has other settings: what differs is {_differing(run, identity)}. Give the run's own "
             f"(`chase {identity['command']} --resume {run.id}` alone takes them), or start a new run without --resume."
         )
 

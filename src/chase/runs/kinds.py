@@ -97,6 +97,17 @@ class Level(Kind):
         return value
 
 
+class Share(Kind):
+    """A number between 0 and 1, neither of them."""
+
+    flag = float
+
+    def check(self, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, float) or not 0 < value < 1:
+            raise ValueError("must be a number above 0 and below 1")
+        return value
+
+
 @dataclass(frozen=True)
 class OfMethod(Kind):
     """An option that methods have under this name: the chosen one checks it."""
@@ -142,6 +153,19 @@ class Folder(Kind):
         return str(value)
 
 
+class Rows(Kind):
+    """Rows of a table: a path, or the rows themselves by column."""
+
+    flag = Path
+
+    def check(self, value: Any) -> str | tuple[Mapping[str, Any], ...]:
+        if isinstance(value, str | Path):
+            return str(value)
+        if not isinstance(value, Sequence) or not all(isinstance(row, Mapping) for row in value):
+            raise ValueError("must be a path, or a list of rows")
+        return tuple(value)
+
+
 class Harnesses(Kind):
     """A harness: its folder, or the value itself."""
 
@@ -166,11 +190,11 @@ class Benchmarks(Kind):
 
 
 class Reason(Kind):
-    """Why a seal is opened. That it is not blank is checked where it is used: its flag is named then."""
+    """Why a seal is opened."""
 
     def check(self, value: Any) -> str:
-        if not isinstance(value, str):
-            raise ValueError("must be a text: the reason")
+        if not isinstance(value, str) or not value.strip():
+            raise ValueError("needs a reason: it stays in the record")
         return value
 
 
@@ -194,6 +218,8 @@ class Names(Kind):
         names = value.split(",") if isinstance(value, str) else value
         if not isinstance(names, list | tuple) or not all(isinstance(name, str) and name.strip() for name in names):
             raise ValueError("must be names with commas between them")
+        if not names:
+            raise ValueError("must be at least one name")
         return tuple(name.strip() for name in names)
 
 
@@ -203,8 +229,8 @@ class Seeds(Kind):
     most: ClassVar[int] = 1_000
 
     def check(self, value: Any) -> tuple[int, ...]:
-        parts = value.split(",") if isinstance(value, str) else value
-        if not isinstance(parts, list | tuple) or not parts:
+        parts = value.split(",") if isinstance(value, str) else [value] if isinstance(value, int) else value
+        if not isinstance(parts, list | tuple | range) or not parts:
             raise ValueError(self._wanted)
         found: list[int] = []
         for part in parts:

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Building(Event):
-    """A benchmark that takes a while is still being built. Told every few seconds, by another thread."""
+    """A benchmark that takes a while, or a part of it, is still being built. Told often, perhaps by another thread."""
 
     benchmark: str
+    step: str = "please wait"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,13 +48,6 @@ class Outage(Event):
     """A model's endpoint is away, or back."""
 
     message: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class CertificationStarted(Event):
-    """Everything is fixed and recorded; the sealed tasks are opened."""
-
-    tasks: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -75,8 +76,14 @@ def _read_spec(text: str) -> Spec:
         if not equals or key in given:
             raise UserError(f"methods: '{text}' must be NAME or NAME:OPTION=VALUE, each option once.")
         given[key] = toml_value(value)
-    check_options(name, method.Options, given)
-    return Spec(label=":".join((name, *sorted(options))), method=method, given=given)
+    said = check_options(name, method.Options, given)
+    label = ":".join((name, *(f"{key}={_option(said[key])}" for key in sorted(given))))
+    return Spec(label=label, method=method, given=given)
+
+
+def _option(value: Json) -> str:
+    """An option's value as a label says it, however it was written."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def usable(specs: Sequence[Spec], names: Sequence[str], benchmark: Benchmark[Any]) -> tuple[list[Spec], list[str]]:
@@ -127,7 +134,10 @@ class FinishedMember:
         """`H*`."""
         harness = load_harness(self.folder.path / "final")
         if harness.hash != self.result["final"]["hash"]:
-            raise IntegrityError(f"{self.folder.path / 'final'} was changed: it is not the harness that was selected.")
+            raise IntegrityError(
+                f"{self.folder.path / 'final'} was changed: it is not the harness that was selected. Put it back as it "
+                "was, or compare anew."
+            )
         return harness
 
     @cached_property

@@ -9,7 +9,7 @@ from typing import Any
 
 from chase.core.errors import BudgetExhausted, UserError
 from chase.models.chat import ChatModel
-from chase.models.config import GGUF, LOCAL, OPENAI_COMPATIBLE, ModelConfig, Price
+from chase.models.config import GGUF, OPENAI_COMPATIBLE, ModelConfig, Price
 from chase.models.connect import connect, make_pacer
 from chase.models.meter import Meter
 from chase.models.pacing import Pacer
@@ -120,7 +120,7 @@ def checked_models(settings: Paid, tables: Tables, listener: Listener, *, alone:
 
 def computes_here(model: ChatModel) -> bool:
     """Whether worker processes can do what a model does: it is in this process, and nothing of it is metered."""
-    return model.config.provider == LOCAL and model.meter is None
+    return model.config.embedded and model.meter is None
 
 
 def make_meter(settings: Money) -> Meter | None:

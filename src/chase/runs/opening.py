@@ -9,7 +9,7 @@ from typing import Any
 
 from chase.benchmarks import registry
 from chase.core.errors import UserError, choose
-from chase.core.interfaces import Benchmark
+from chase.core.interfaces import Benchmark, BuildsLater
 from chase.harness.folder import CONTROL, initial_harness, load_harness, read_text
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness
@@ -56,11 +56,13 @@ class Opener:
     def benchmark(self, settings: On) -> Benchmark[Any]:
         """The benchmark that settings name, whole."""
         if self._benchmark is None:
-            self._benchmark = open_benchmark(
-                settings.benchmark,
-                settings.data,
-                lambda _: self._listener.told(Building(benchmark=str(settings.benchmark))),
-            )
+
+            def tell(step: str) -> None:
+                self._listener.told(Building(benchmark=str(settings.benchmark), step=step))
+
+            self._benchmark = open_benchmark(settings.benchmark, settings.data, tell)
+            if isinstance(self._benchmark, BuildsLater):
+                self._benchmark.tell_of_building(tell)
         return self._benchmark
 
     def kit(self, benchmark: Benchmark[Any]) -> ProtocolKit:

@@ -17,7 +17,6 @@ from chase.methods.arena import Variant
 from chase.methods.forecast import forecast_repair
 from chase.methods.options import exact_decimal
 from chase.methods.repair_audited import NAME, AuditedRepair, RepairPlan, repair_harness
-from chase.models.config import LOCAL
 from chase.runs.accounting import episodes_of, served_models, tokens_of
 from chase.runs.audit import COMMAND as AUDIT
 from chase.runs.config import MODELS, RawSettings, raw_settings
@@ -118,7 +117,7 @@ class Repair(Prepared[AuditSettings]):
             "next": None if out is None else self._next(out, run.folder),
             "episodes": episodes_of(run.store, run.id),
             "tokens": tokens_of(run.store, run.id),
-            "simulated": run.model.config.provider == LOCAL,
+            "simulated": run.model.config.simulated,
             "warnings": note_models(served_models(run.store, run.id), run.model, self._notes(found)),
         }
 

@@ -143,6 +143,50 @@ class AuditResult(Timed):
         return f"{self.verdict}: {self.reason}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class AnalyzeResult:
+    """What given scores say of a harness's gain. `to_json` is what `chase analyze --json` prints."""
+
+    payload: Mapping[str, Any]
+
+    schema: ClassVar[str] = "chase.analyze/1"
+
+    @property
+    def verdict(self) -> str | None:
+        """As an audit's; None where there are released scores alone, and the gain is more than nothing."""
+        found: str | None = self.payload["verdict"]
+        return found
+
+    @property
+    def reason(self) -> str:
+        return str(self.payload["reason"])
+
+    @property
+    def gain(self) -> Estimate:
+        """`G_rel`."""
+        return Estimate(**self.payload["g_rel"])
+
+    @property
+    def findings(self) -> tuple[Mapping[str, Any], ...]:
+        """The gain under every other variant, those that are confirmed first."""
+        return (*self.payload["confirmed"], *self.payload["not_confirmed"])
+
+    def to_json(self) -> dict[str, Json]:
+        return {"schema": self.schema, **self.payload}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanResult:
+    """How many tasks and rollouts a question takes. `to_json` is what `chase plan --json` prints."""
+
+    payload: Mapping[str, Any]
+
+    schema: ClassVar[str] = "chase.plan/1"
+
+    def to_json(self) -> dict[str, Json]:
+        return {"schema": self.schema, **self.payload}
+
+
 class RepairResult(Timed):
     """A harness without its shortcut, and what it keeps on tasks that the repair did not use."""
 

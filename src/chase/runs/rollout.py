@@ -10,7 +10,7 @@ from typing import Any
 from chase.core.errors import UserError, choose
 from chase.core.interfaces import Benchmark, Transformation
 from chase.core.values import Json, Usage
-from chase.engine.evaluator import Evaluator, Opening, unseal
+from chase.engine.evaluator import Evaluator, Opening, jobs_of, unseal
 from chase.engine.runner import Runner, ScoredRollout
 from chase.harness.folder import initial_harness
 from chase.harness.spec import Harness
@@ -97,8 +97,10 @@ class Evaluation(Prepared[RolloutSettings]):
     def _opening(self, run: OpenRun, runner: Runner) -> Opening | None:
         if self.settings.split not in self.benchmark.sealed:
             return None
-        fixed, room = {"harness": self.harness.hash}, runner.room(self.benchmark)
-        return unseal(run.store, run.id, fixed, self.settings.unseal or "", room=room)
+        pairs = [(self.harness, self.transformation)]
+        jobs = jobs_of(self.benchmark, pairs, self.tasks, self.rollouts, self.settings.seed)
+        fixed, reason = {"harness": self.harness.hash}, self.settings.unseal or ""
+        return unseal(run.store, run.id, fixed, reason, room=runner.room(jobs))
 
 
 def rollout(said: RawSettings[RolloutSettings], listener: Listener) -> RolloutResult:

@@ -8,8 +8,10 @@ from importlib.resources import files
 from typing import Any
 
 from chase.agents.history import RELEASED
+from chase.core.events import CertificationStarted
 from chase.core.values import Json
-from chase.engine.evaluator import Opening, unseal
+from chase.engine.evaluator import Opening, jobs_of, unseal
+from chase.engine.rollout import Job
 from chase.engine.runner import Runner
 from chase.harness.spec import Harness
 from chase.methods.arena import Contender, Means, StoreArena, Variant
@@ -56,10 +58,9 @@ async def measure_sealed(run: OpenRun, members: Sequence[FinishedMember], *, ini
 
     Where `B_0` is known everything is measured under it, else under the archive of the same seed's challenged method.
     """
-    first = members[0].plan
-    opening = unseal(
-        run.store, run.id, commitments(members), reason, room=_runner(run, run.id, "").room(first.benchmark)
-    )
+    room = _runner(run, run.id, "").room(_jobs(members, initial))
+    opening = unseal(run.store, run.id, commitments(members), reason, room=room)
+    run.listener.told(CertificationStarted(tasks=len(members[0].plan.benchmark.tasks(CERT))))
     cells: dict[tuple[str, int], Cells] = {}
     archives: dict[int, Sequence[str]] = {}
     invalid: dict[str, Mapping[str, Sequence[str]]] = {}
@@ -75,6 +76,20 @@ async def measure_sealed(run: OpenRun, members: Sequence[FinishedMember], *, ini
             cells[member.label, seed] = found
     finals = {(member.label, member.seed): member.final.hash for member in members}
     return Sealed(cells=cells, finals=finals, archives=archives, invalid=invalid)
+
+
+def _jobs(members: Sequence[FinishedMember], initial: Harness) -> list[Job]:
+    """The rollouts on certification tasks, as far as they are known before these are opened: as released and, where it
+    is known, under `B_0`.
+    """
+    found = []
+    for member in members:
+        plan = member.plan
+        names = [plan.benchmark.neutral] if plan.benchmark.neutral is not None else []
+        transformations = [plan.released.transformation, *map(plan.benchmark.variant, names)]
+        pairs = [(harness, each) for harness in (initial, member.final) for each in transformations]
+        found += jobs_of(plan.benchmark, pairs, plan.benchmark.tasks(CERT), plan.rollouts[CERT], member.seed)
+    return found
 
 
 def commitments(members: Sequence[FinishedMember]) -> dict[str, Json]:

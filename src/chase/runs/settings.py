@@ -13,6 +13,7 @@ from chase.methods.registry import BUILT_IN, DEFAULT_METHOD
 from chase.runs.declaring import Settings, setting
 from chase.runs.kinds import (
     MOST,
+    Amount,
     Benchmarks,
     ByRole,
     Dollars,
@@ -24,9 +25,11 @@ from chase.runs.kinds import (
     Options,
     PriceOfTokens,
     Reason,
+    Rows,
     Seconds,
     Seeds,
     Several,
+    Share,
     Text,
     Toggle,
     Whole,
@@ -41,7 +44,7 @@ class Asked(Settings):
     """The model that is asked."""
 
     model: Annotated[str | None, Text()] = setting(
-        None, "e.g. sim:reader, openai:gpt-5, gguf:FILE", "What", metavar="M", common=True
+        None, "e.g. sim:reader, lexical, openai:gpt-5, gguf:FILE", "What", metavar="M", common=True
     )
     base_url: Annotated[str | None, Text()] = setting(
         None, "Address of an openai-compatible model.", "What", metavar="URL"
@@ -164,8 +167,9 @@ class RunOptions(Place):
 
     concurrency: Annotated[int, Whole(1, 4096)] = setting(64, "Rollouts at a time.", "Run", metavar="N", part="pace")
     workers: Annotated[int | None, Whole(1, 256)] = setting(
-        None, "Processes that compute an embedded model's rollouts; default: 1.", "Run", metavar="N", part="pace"
-    )
+        None, "Processes that compute an embedded model's rollouts; default: 1, in `compare` one for each core.", "Run",
+        metavar="N", part="pace",
+    )  # fmt: skip
     patience: Annotated[float, Seconds()] = setting(
         600.0, "How long an outage of the model is waited out; 0: not at all.", "Run", metavar="SECONDS", part="pace"
     )
@@ -266,7 +270,7 @@ class EvolveSettings(Paid, Proposers, Sizes, What):
     }
     of_method: ClassVar[Mapping[str, str]] = {
         "rounds": "rounds", "epsilon": "epsilon", "eta": "eta", "proposals": "proposals", "reduce": "no_reduce",
-        "repair": "repair",
+        "repair": "repair", "confirmation": "confirmation", "placebos": "placebos",
     }  # fmt: skip
 
     method: Annotated[str, Text()] = setting(
@@ -291,6 +295,12 @@ class EvolveSettings(Paid, Proposers, Sizes, What):
     no_reduce: Annotated[bool, Toggle()] = setting(False, "Freeze a composition whole, as the paper does.", "Sizes")
     repair: Annotated[bool, Toggle()] = setting(
         False, "Take shortcuts out of promising harnesses; not in the paper.", "Sizes"
+    )
+    confirmation: Annotated[str | None, OfMethod()] = setting(
+        None, "paper (default), or calibrated: a test that holds its error, not in the paper.", "Sizes", metavar="RULE"
+    )
+    placebos: Annotated[int | None, OfMethod(int)] = setting(
+        None, "No-effect variants that each confirmation is tried on.", "Sizes", metavar="K"
     )
     options: Annotated[Sequence[str] | Mapping[str, Any] | None, Options()] = setting(
         None, "An option of the method; repeatable.", "Sizes", metavar="KEY=VALUE", flag="--option"
@@ -325,9 +335,10 @@ class CompareSettings(Paid, Proposers, Sizes, On):
     harness: Annotated[HarnessLike | None, Harnesses()] = setting(
         None, "The initial harness; default: H_0.", "What", metavar="DIR", common=True
     )
-    match: Annotated[str, Text()] = setting(
-        DEFAULT_METHOD, "Whose episodes a matched-budget control gets.", "What", metavar="METHOD"
-    )
+    match: Annotated[str | None, Text()] = setting(
+        None, f"Whose episodes a matched-budget control gets; default: {DEFAULT_METHOD}, where it is compared.",
+        "What", metavar="METHOD",
+    )  # fmt: skip
     rounds: Annotated[int | None, OfMethod(int)] = setting(
         None, "Rounds of every method that has them, 1 to 20.", "Sizes", metavar="T", common=True
     )
@@ -352,6 +363,80 @@ class CertifySettings(Caps, Located):
 
     reopen: Annotated[str | None, Reason()] = setting(
         None, "Certify again. The reason stays in the record.", "Run", metavar="REASON", part="act", common=True
+    )
+    k: Annotated[str | None, Text()] = setting(
+        None, "K(A) of Theorem 1, or inf; default: searched where B_0 is known.", "Theory", metavar="K", part="act"
+    )
+    rho: Annotated[float | None, Amount()] = setting(
+        None, "ρ of Theorem 1, from K = 2 on; taken as an estimate.", "Theory", metavar="X", part="act"
+    )
+    gamma: Annotated[float | None, Amount()] = setting(
+        None, "γ of Theorems 2 and 3, at most 1.", "Theory", metavar="X", part="act"
+    )
+    packing_c: Annotated[float | None, Amount()] = setting(
+        None, "C of Theorem 2's packing condition.", "Theory", metavar="X", part="act"
+    )
+    packing_d: Annotated[float | None, Amount()] = setting(
+        None, "d of Theorem 2's packing condition.", "Theory", metavar="X", part="act"
+    )
+
+
+class AnalyzeSettings(Settings):
+    """What `chase analyze` takes. It runs nothing, so there is no model, no benchmark and no workspace."""
+
+    required: ClassVar[tuple[str, ...]] = ("scores",)
+
+    scores: Annotated[str | Path | Sequence[Mapping[str, Any]], Rows()] = setting(
+        "", "CSV or JSONL with task, harness, variant, rollout, score.", "What", metavar="FILE", part="act",
+        common=True,
+    )  # fmt: skip
+    baseline: Annotated[str | None, Text()] = setting(
+        None, "The harness that the gain is over, as the scores name it.", "What", metavar="NAME", part="act",
+        common=True,
+    )  # fmt: skip
+    harness: Annotated[str | None, Text()] = setting(
+        None, "The harness with the gain; default: the only other.", "What", metavar="NAME", part="act", common=True
+    )
+    released: Annotated[str, Text()] = setting(
+        "released", "The variant that is the released benchmark.", "What", metavar="NAME", part="act"
+    )
+    level: Annotated[float, Level()] = setting(0.95, "Of all intervals together.", "What", metavar="P", part="act")
+    seed: Annotated[int, Whole(0, 2**31 - 1)] = setting(
+        0, "Of the bootstrap on the log-odds scale.", "What", metavar="S", part="act"
+    )
+
+
+class PlanSettings(Located):
+    """What `chase plan` takes. It runs nothing, so there is no model."""
+
+    required: ClassVar[tuple[str, ...]] = ()
+
+    benchmark: Annotated[str | Benchmark[Any] | None, Benchmarks()] = setting(
+        None, "e.g. syn-ledger@7x40; default: the run's.", "What", metavar="B", part="act", common=True
+    )
+    data: Annotated[str | Path | None, Folder()] = setting(
+        None, "The folder with the benchmark's data, for one that needs it.", "What", metavar="DIR", part="act"
+    )
+    delta: Annotated[float, Share()] = setting(
+        0.15, "The gain destruction to be found.", "What", metavar="D", part="act", common=True
+    )
+    noise_from: Annotated[str | None, Text()] = setting(
+        None, "An evolution or audit whose noise is taken: its id, the beginning of it, or latest.", "What",
+        metavar="RUN", part="act", common=True,
+    )  # fmt: skip
+    sd: Annotated[float | None, Amount()] = setting(
+        None, "Or its standard deviation between tasks, at the benchmark's rollouts.", "What", metavar="SD",
+        part="act", common=True,
+    )  # fmt: skip
+    alpha: Annotated[float, Share()] = setting(
+        0.05, "Error of all rounds together, and of a certification.", "Sizes", metavar="A", part="act"
+    )
+    power: Annotated[float, Share()] = setting(0.8, "How often it is to be found.", "Sizes", metavar="P", part="act")
+    rounds: Annotated[int, Whole(1, 20)] = setting(
+        3, "Rounds, and counterfactuals that are certified.", "Sizes", metavar="T", part="act"
+    )
+    rollout_usd: Annotated[float | None, Dollars()] = setting(
+        None, "What a rollout costs.", "Money", metavar="USD", part="act"
     )
 
 

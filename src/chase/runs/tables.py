@@ -16,6 +16,8 @@ _ESCAPES = {
     "$": r"\$",
     "{": r"\{",
     "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
 }
 _SIGNS = {
     "Δ": r"$\Delta$",

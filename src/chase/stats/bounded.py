@@ -12,8 +12,8 @@ the `x_i` are the values and, once more, the border `b`, and `D` is drawn evenly
 Gaffke (2005), "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative variable";
 Learned-Miller and Thomas (2019), "A New Confidence Interval for the Mean of a Bounded Random Variable", which compares
 it with others. That it always covers as often as it says is proved on two values and conjectured in general: no
-counterexample is known, and `python -m studies.intervals` looks for one on distributions like ours. Betting intervals
-(Waudby-Smith and Ramdas) are proved, and about half as wide again at the sizes of an audit.
+counterexample is known, and `python -m studies.intervals` looks for one on distributions like ours. Bounds by betting
+(`betting.py`) are proved and somewhat wider: certificates use them.
 
 The quantile is not simulated: `Σ D_i x_i ≤ m` exactly if a weighted sum of independent Gamma variables is at most 0,
 and Lugannani and Rice's formula gives the probability of that (Daniels 1987, "Tail Probability Approximations").

@@ -45,7 +45,7 @@ class UnequalCoverage(ValueError):
     """Two cells do not cover the same tasks with the same number of rollouts: they are not compared."""
 
 
-def within_task_means(scores: Mapping[str, Sequence[float]]) -> dict[str, Fraction]:
+def within_task_means(scores: Mapping[str, Sequence[float] | Sequence[Fraction]]) -> dict[str, Fraction]:
     """Each task's mean over its rollouts, exactly. Unequal numbers of rollouts are refused."""
     counts = {len(values) for values in scores.values()}
     if len(counts) > 1 or 0 in counts:

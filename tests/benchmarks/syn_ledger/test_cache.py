@@ -407,12 +407,14 @@ def edit(file: Path) -> None:
 
 
 CODE = (
-    "allocation arithmetic benchmark built combinatorics constructions contents features generator manifest rendering "
+    "allocation benchmark built combinatorics constructions contents features generator manifest rendering "
     "scoring tools vocabulary"
 ).split()
 
 
-@pytest.mark.parametrize("name", [*(f"syn_ledger/{name}.py" for name in CODE), "core/keyed.py", "core/values.py"])
+@pytest.mark.parametrize(
+    "name", [*(f"syn_ledger/{name}.py" for name in CODE), "core/arithmetic.py", "core/keyed.py", "core/values.py"]
+)
 def test_every_file_that_decides_the_content_is_in_the_key(name: str, code: dict[str, Path]) -> None:
     before = key()
     edit(code[name])

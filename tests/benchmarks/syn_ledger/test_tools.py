@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chase.benchmarks.syn_ledger import arithmetic
-from chase.benchmarks.syn_ledger.arithmetic import LONGEST, calculate
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.contents import Record
 from chase.benchmarks.syn_ledger.parsing import parse
 from chase.benchmarks.syn_ledger.tools import record_words, words_of
+from chase.core import arithmetic
+from chase.core.arithmetic import LONGEST, calculate
 from chase.core.interfaces import Environment
 from chase.core.values import ToolResult
 from tests.benchmarks.syn_ledger.agent import BROAD

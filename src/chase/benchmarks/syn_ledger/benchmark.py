@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -268,7 +268,7 @@ class SynLedger:
         return View(
             task=task,
             question=self.task(task).question,
-            files=tuple(FileView(id=p.id, path=p.path, text=files[p.id].text) for p in manifest.listed()),
+            files=tuple(FileView(id=p.id, path=p.path, read=partial(str, files[p.id].text)) for p in manifest.listed()),
         )
 
     def environment(self, task: str, transformation: Transformation[Manifest]) -> Environment:

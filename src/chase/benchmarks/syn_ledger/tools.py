@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from chase.benchmarks.syn_ledger.arithmetic import calculate
 from chase.benchmarks.syn_ledger.contents import Record
 from chase.benchmarks.syn_ledger.rendering import WINDOW, RenderedFile
+from chase.core.arithmetic import calculate
 from chase.core.values import (
     Json,
     Limits,

@@ -12,6 +12,7 @@ from chase.harness.diff import HarnessDiff, diff_harnesses
 from chase.harness.spec import Activation, Harness, Track
 from chase.harness.splicing import sentences
 from chase.methods.gate.code import Code
+from chase.methods.gate.words import spaced
 from chase.methods.selection import Submitted
 
 RETRIEVAL_OR_CONTROL = ("retrieval policy", "control policy")
@@ -35,15 +36,17 @@ class ChangeCheck:
 
 
 def effective_change(submitted: Submitted) -> Iterator[str]:
-    """White space, comments, docstrings and annotations are no change."""
+    """White space, characters that cannot be seen, comments, docstrings and annotations are no change."""
     if _effective(submitted.harness) == _effective(submitted.current):
         yield "nothing changes but layout or comments. Change what the harness does."
 
 
 def duplicates(submitted: Submitted) -> Iterator[str]:
-    earlier = submitted.evaluated.get(submitted.harness.hash)
-    if earlier is not None:
-        yield f"the same as {earlier}, which was evaluated. Write another."
+    """The same in effect, whatever its layout."""
+    effective = _effective(submitted.harness)
+    earlier = [name for name, harness in submitted.evaluated.items() if _effective(harness) == effective]
+    if earlier:
+        yield f"the same as {earlier[0]}, which was evaluated. Write another."
 
 
 def tracks(submitted: Submitted) -> Iterator[str]:
@@ -94,7 +97,7 @@ def conditions(submitted: Submitted) -> Iterator[str]:
 
 
 def _rules(harness: Harness) -> dict[str, str]:
-    """Sentences that the model is shown in every task → their place."""
+    """Sentences that the model is shown in every task, headings among them → their place."""
     texts = {"prompt.md": harness.prompt, "memory.md": harness.memory}
     texts |= {"tools.instructions": harness.structure.tools.instructions}
     texts |= {f"guidance/{m.name}.md": m.text for m in harness.guidance if m.when == Activation()}
@@ -102,7 +105,7 @@ def _rules(harness: Harness) -> dict[str, str]:
         sentence.text: place
         for place, text in texts.items()
         for sentence in sentences(text)
-        if _LETTERS.search(sentence.text) and not sentence.text.startswith("#")
+        if _LETTERS.search(sentence.text)
     }
 
 
@@ -111,18 +114,14 @@ def _effective(harness: Harness) -> tuple[object, ...]:
     code = None if harness.control_source is None else Code.read(harness.control_source)
     structure = harness.structure.model_dump(mode="json", by_alias=True)
     structure.pop("answer")  # a benchmark has one form, written or not
-    structure["tools"]["instructions"] = _spaced(harness.structure.tools.instructions)
+    structure["tools"]["instructions"] = spaced(harness.structure.tools.instructions)
     return (
         repr(structure),
-        _spaced(harness.prompt),
-        _spaced(harness.memory),
-        tuple((_spaced(module.text), repr(module.when)) for module in harness.guidance),
+        spaced(harness.prompt),
+        spaced(harness.memory),
+        tuple((spaced(module.text), repr(module.when)) for module in harness.guidance),
         harness.control_source if code is None else code.plain,
     )
-
-
-def _spaced(text: str) -> str:
-    return " ".join(text.split())
 
 
 CHANGES: tuple[ChangeCheck, ...] = (

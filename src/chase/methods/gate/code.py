@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -11,13 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-LONGEST = 10_000
-"""Characters of a constant that is folded."""
-_TEXT_METHODS = ("lower", "upper", "strip", "title", "capitalize", "casefold", "swapcase")
+from chase.methods.gate.folding import Folding
+from chase.methods.gate.scopes import MARK, scoped, written
 
-
-class NotConstant(Exception):
-    """An expression whose value is not known without running it."""
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 @dataclass(frozen=True)
@@ -26,6 +24,7 @@ class Code:
 
     source: str
     tree: ast.Module
+    """With a name of its own for every variable (`scopes`)."""
 
     @classmethod
     def read(cls, source: str) -> Code | None:
@@ -33,7 +32,7 @@ class Code:
         try:
             tree = ast.parse(source)
             ast.dump(tree)  # as deep as anything below goes
-            return cls(source, tree)
+            return cls(source, scoped(tree))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 
@@ -41,7 +40,7 @@ class Code:
     def names(self) -> frozenset[str]:
         """Every identifier: variables, functions, parameters, attributes, keywords."""
         found: set[str] = set()
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Name):
                 found.add(node.id)
             elif isinstance(node, ast.Attribute):
@@ -50,26 +49,53 @@ class Code:
                 found.add(node.name)
             elif isinstance(node, ast.arg | ast.keyword) and node.arg is not None:
                 found.add(node.arg)
-        return frozenset(found)
+        return frozenset(map(written, found))
 
     @cached_property
-    def values(self) -> Mapping[str, Any]:
-        """The names that are set once, to a constant, with its value."""
-        bound = Counter(node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and _stores(node))
-        values: dict[str, Any] = {}
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-                name = node.targets[0].id
-                value = _value(node.value, values)
-                if bound[name] == 1 and value is not None:
-                    values[name] = value
-        return values
+    def nodes(self) -> tuple[ast.AST, ...]:
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
+    def settings(self) -> tuple[tuple[ast.expr, ast.expr], ...]:
+        """(target, value) of whatever sets a variable; of `a, b = 1, 2` both by themselves. Loops are `loops`."""
+        return tuple(pair for node in self.nodes for pair in _settings(node))
+
+    @cached_property
+    def loops(self) -> tuple[tuple[ast.expr, ast.expr], ...]:
+        """(target, what is looped over) of loops and comprehensions."""
+        return tuple(
+            (node.target, node.iter)
+            for node in self.nodes
+            if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension)
+        )
+
+    @cached_property
+    def functions(self) -> Mapping[str, Function]:
+        """By name, lambdas that a variable is set to among them."""
+        lambdas = {t.id: v for t, v in self.settings if isinstance(t, ast.Name) and isinstance(v, ast.Lambda)}
+        named = {n.name: n for n in self.nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+        return {**lambdas, **named}
+
+    @cached_property
+    def modules(self) -> frozenset[str]:
+        """Names that modules are imported under."""
+        imports = [node for node in self.nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+        return frozenset(alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names)
+
+    @cached_property
+    def _folding(self) -> Folding:
+        """With every name that is set once, to a constant or by a loop over constants."""
+        bound = Counter(node.id for node in self.nodes if isinstance(node, ast.Name) and _stores(node))
+        each = [(target, ast.Call(ast.Name("list", ast.Load()), [over], [])) for target, over in self.loops]
+        pairs = [*self.settings, *each]
+        named = {target.id: value for target, value in pairs if isinstance(target, ast.Name)}
+        return Folding({name: value for name, value in named.items() if bound[name] == 1})
 
     @cached_property
     def constants(self) -> tuple[Any, ...]:
         """Every text and number, and what constants make together ("fi" + "le")."""
         found: list[Any] = []
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.expr) and not isinstance(node, ast.List | ast.Tuple | ast.Name):
                 value = self.constant(node)
                 found += [value] if isinstance(value, str | int | float) and not isinstance(value, bool) else []
@@ -93,101 +119,44 @@ class Code:
         return ast.dump(_Bare().visit(ast.parse(self.source)))
 
     def constant(self, node: ast.expr) -> Any:
-        """The value of an expression of constants; None where it has none."""
-        return _value(node, self.values)
+        """The value of an expression of constants; None where it has none. Of a loop's variable: all its values."""
+        return self._folding.value(node)
 
-    def walk(self) -> Iterator[ast.AST]:
-        return ast.walk(self.tree)
+    def told(self, node: ast.AST) -> str:
+        """What tells a piece of code apart from another, wherever it stands."""
+        return re.sub(rf"{MARK}\d+", "", ast.dump(node))
 
-
-def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
-    try:
-        return folded(node, names)
-    except (NotConstant, RecursionError):
-        return None
+    def texts(self, *nodes: ast.expr) -> list[str]:
+        """The texts of expressions of constants, those in lists too."""
+        return [text for node in nodes for text in _texts(self.constant(node))]
 
 
-def folded(node: ast.expr, names: Mapping[str, Any]) -> Any:
-    """The value of an expression that is made of constants."""
+def _settings(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     match node:
-        case ast.Constant(value=value) if isinstance(value, str | int | float):
-            return value
-        case ast.Name(id=name) if name in names:
-            return names[name]
-        case ast.List(elts=items) | ast.Tuple(elts=items):
-            return [folded(item, names) for item in items]
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            value = folded(operand, names)
-            return -value if isinstance(value, int | float) else _none()
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _added(folded(left, names), folded(right, names))
-        case ast.BinOp(left=left, op=ast.Mod(), right=right):
-            return _filled(folded(left, names), folded(right, names))
-        case ast.JoinedStr(values=parts):
-            return "".join(_shown(part, names) for part in parts)
-        case ast.Call(func=func, args=args, keywords=[]):
-            return _called(func, [folded(arg, names) for arg in args], names)
-        case ast.Subscript(value=value, slice=ast.Slice(lower=None, upper=None, step=step)) if step is not None:
-            return _reversed(folded(value, names), folded(step, names))
-    return _none()
+        case ast.Assign(targets=targets, value=value):
+            for target in targets:
+                yield from _paired(target, value)
+        case (
+            ast.AnnAssign(target=target, value=ast.expr() as value)
+            | ast.NamedExpr(target=target, value=value)
+            | ast.AugAssign(target=target, value=value)
+        ):
+            yield target, value
 
 
-def _called(func: ast.expr, args: list[Any], names: Mapping[str, Any]) -> Any:
-    """Those calls by which texts are put together."""
-    if isinstance(func, ast.Name):
-        match func.id, args:
-            case "chr", [int(code)] if 0 <= code < 0x110000:
-                return chr(code)
-            case "str", [str() | int() as value]:
-                return str(value)
-        return _none()
-    if not isinstance(func, ast.Attribute):
-        return _none()
-    on = folded(func.value, names)
-    match func.attr, args:
-        case "join", [list(items)] if isinstance(on, str) and all(isinstance(item, str) for item in items):
-            return on.join(items)[:LONGEST]
-        case method, [] if isinstance(on, str) and method in _TEXT_METHODS:
-            return getattr(on, method)()
-        case "replace", [str(old), str(new)] if isinstance(on, str):
-            return on.replace(old, new)[:LONGEST]
-        case "format", [*given] if isinstance(on, str) and on.count("{}") == on.count("{") == len(given):
-            return on.format(*map(str, given))[:LONGEST]
-    return _none()
+def _paired(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    sides = [side.elts for side in (target, value) if isinstance(side, ast.Tuple | ast.List)]
+    if len(sides) == 2 and len(sides[0]) == len(sides[1]):
+        for one, other in zip(*sides, strict=True):
+            yield from _paired(one, other)
+    else:
+        yield target, value
 
 
-def _added(left: Any, right: Any) -> Any:
-    if isinstance(left, str) and isinstance(right, str):
-        return (left + right)[:LONGEST]
-    if isinstance(left, int | float) and isinstance(right, int | float):
-        return left + right
-    return left + right if isinstance(left, list) and isinstance(right, list) else _none()
-
-
-def _filled(form: Any, given: Any) -> str:
-    """`"%s%s" % ("a", "b")`."""
-    values = given if isinstance(given, list) else [given]
-    if not isinstance(form, str) or form.count("%") != form.count("%s") or form.count("%s") != len(values):
-        return str(_none())
-    return form.replace("%s", "{}").format(*map(str, values)) if "{" not in form else str(_none())
-
-
-def _shown(part: ast.expr, names: Mapping[str, Any]) -> str:
-    """A part of an f-string; a gap where its value is not known."""
-    if isinstance(part, ast.FormattedValue):
-        try:
-            return str(folded(part.value, names))
-        except NotConstant:
-            return " "
-    return str(folded(part, names))
-
-
-def _reversed(value: Any, step: Any) -> Any:
-    return value[::-1] if isinstance(value, str | list) and step == -1 else _none()
-
-
-def _none() -> Any:
-    raise NotConstant
+def _texts(value: object) -> list[str]:
+    if isinstance(value, list):
+        return [text for item in value for text in _texts(item)]
+    return [value] if isinstance(value, str) else []
 
 
 def _stores(node: ast.Name) -> bool:
@@ -195,22 +164,23 @@ def _stores(node: ast.Name) -> bool:
 
 
 class _Bare(ast.NodeTransformer):
-    """Leaves docstrings and annotations out."""
+    """Leaves annotations out, and statements that do nothing: docstrings, other bare constants, `pass`."""
 
     def visit(self, node: ast.AST) -> Any:
         body = getattr(node, "body", None)
-        if isinstance(body, list) and body and _is_text(body[0]):
-            node.body = body[1:] or [ast.Pass()]  # type: ignore[attr-defined]
+        if isinstance(body, list):
+            node.body = [s for s in body if not _does_nothing(s)] or [ast.Pass()]  # type: ignore[attr-defined]
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             node.returns = None
         if isinstance(node, ast.arg):
             node.annotation = None
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            return super().visit(ast.Assign([node.target], node.value))
         return super().visit(node)
 
 
-def _is_text(statement: ast.stmt) -> bool:
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Constant)
-        and isinstance(statement.value.value, str)
-    )
+def _does_nothing(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Pass() | ast.Expr(value=ast.Constant()) | ast.AnnAssign(value=None):
+            return True
+    return False

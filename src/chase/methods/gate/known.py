@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from chase.core.gate_facts import GateFacts, TaskFacts
-from chase.methods.gate.words import Phrases, Words, numbers, spans, words, years
+from chase.methods.gate.words import Phrases, Words, numbers, one_form, plain, spans, words, years
 
 SPAN = 8
 """Words in a row that a harness may not share with an observed question (the paper's eight-token span)."""
@@ -18,6 +18,10 @@ LONG_NUMBER = 3
 LONG_ANSWER = 4
 """Letters and digits from which on an answer is recognised wherever it stands. A shorter one is an ordinary number or
 word: it counts where it is said to be an answer, or is a constant of its own in code."""
+LONG_NAME = 3
+"""Words from which on a document's name is recognised without its extension. A shorter one is ordinary words, unless it
+is written as a path."""
+_EXTENSION = re.compile(r"\.[^\W_]{1,5}$")
 LABELS = (
     "split role", "task role", "data split", "evolution set", "evolution split", "evolution task", "evolution tasks",
     "discovery set", "discovery split", "confirmation set", "confirmation split", "certification set",
@@ -86,9 +90,20 @@ class Known:
         return frozenset(span for task in self.seen for span in spans(words(task.question), SPAN))
 
     @cached_property
-    def sources(self) -> Phrases:
+    def _documents(self) -> frozenset[str]:
         """Names of documents. Whether one is gold is not told apart: a refusal would say so."""
-        return Phrases([*self.facts.documents, *(name for task in self.facts.tasks for name in task.sources)])
+        return frozenset([*self.facts.documents, *(name for task in self.facts.tasks for name in task.sources)])
+
+    @cached_property
+    def sources(self) -> Phrases:
+        """Names of documents, long ones without their extension too."""
+        bare = (_EXTENSION.sub("", name) for name in self._documents)
+        return Phrases([*self._documents, *(name for name in bare if len(words(name)) >= LONG_NAME)])
+
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        """Paths of documents as `written_path` gives them."""
+        return frozenset(written_path(name) for name in self._documents if "/" in name)
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
@@ -121,7 +136,7 @@ class Known:
     @cached_property
     def answer_numbers(self) -> frozenset[str]:
         """The numbers of answers that are numbers."""
-        return frozenset(_plain(answer) for answer in self.answers if _is_number(answer))
+        return frozenset(one_form(answer) for answer in self.answers if is_number(answer))
 
     @cached_property
     def long_numbers(self) -> frozenset[str]:
@@ -129,7 +144,18 @@ class Known:
 
     @cached_property
     def long_names(self) -> Phrases:
-        return Phrases(a for a in self.answers if not _is_number(a) and _size(a) >= LONG_ANSWER)
+        return Phrases(a for a in self.answers if not is_number(a) and _size(a) >= LONG_ANSWER)
+
+    def beside_its_task(self, text: str) -> Iterator[str]:
+        """Ids of the tasks whose answer stands in a text together with what tells the task apart."""
+        there, said = numbers(text), words(text)
+        for task, told, answer in self._answered:
+            if one_form(task.answer) in there if is_number(task.answer) else any(answer.among(said)):
+                yield from [task.id] if any(told.among(said)) else []
+
+    @cached_property
+    def _answered(self) -> list[tuple[TaskFacts, Phrases, Phrases]]:
+        return [(task, Phrases(task.identity), Phrases([task.answer])) for task in self.facts.tasks]
 
     @cached_property
     def data(self) -> Phrases:
@@ -140,7 +166,7 @@ class Known:
         for task in self.facts.tasks:
             yield from (task.id, task.question, *task.identity, *task.sources)
         yield from self.facts.documents
-        yield from (answer for answer in self.answers if not _is_number(answer))
+        yield from (answer for answer in self.answers if not is_number(answer))
 
 
 def _whole(question: str) -> tuple[str, ...]:
@@ -148,12 +174,13 @@ def _whole(question: str) -> tuple[str, ...]:
     return (question, first)
 
 
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"[+\-−]?\s*[$€£]?\d[\d,]*(?:\.\d+)?\s*%?", text.strip()) is not None
+def is_number(text: str) -> bool:
+    return re.fullmatch(r"[+\-−]?\s*[$€£]?\d[\d,]*(?:\.\d*)?\s*%?", text.strip()) is not None
 
 
-def _plain(number: str) -> str:
-    return re.sub(r"[^\d.]", "", number)
+def written_path(text: str) -> str:
+    """A path in one spelling: without extension, case and kind of slash."""
+    return _EXTENSION.sub("", plain(text).casefold().replace("\\", "/"))
 
 
 def _size(text: str) -> int:

@@ -1,4 +1,6 @@
-"""Checks on what a harness gives away: task data, labels, hidden names."""
+"""Checks on what a harness gives away: task data, labels, hidden names. HarnessEvolve's quality gate has some of them
+too (`TASK_LEAKS`).
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,9 @@ import ast
 import re
 
 from chase.methods.gate.finding import ContentCheck, Finding, Found, Spot, examine
-from chase.methods.gate.known import SPAN, Known
+from chase.methods.gate.known import SPAN, Known, is_number, written_path
 from chase.methods.gate.scan import CONTROL, Scan
-from chase.methods.gate.words import Phrases, numbers, spans, words, years
+from chase.methods.gate.words import Phrases, numbers, one_form, spans, words, years
 
 
 def leaks(scan: Scan, known: Known) -> list[Finding]:
@@ -47,8 +49,15 @@ def eight_token_spans(scan: Scan, known: Known) -> Found:
         yield from (Spot(place, " ".join(span)) for span in spans(words(text), SPAN) if span in known.spans)
 
 
+_WRITTEN_PATH = re.compile(r"[\w.-]+(?:[/\\][\w.-]+)+")
+
+
 def gold_sources(scan: Scan, known: Known) -> Found:
+    """By name, and by path with or without an extension."""
     yield from _phrases(scan, known.sources)
+    for passage in scan.passages:
+        paths = (written_path(found.rstrip(".")) for found in _WRITTEN_PATH.findall(passage.text))
+        yield from (Spot(passage.place, path) for path in paths if path in known.paths)
 
 
 def year_number_pairs(scan: Scan, known: Known) -> Found:
@@ -71,8 +80,9 @@ def private_names(scan: Scan, known: Known) -> Found:
     for passage in scan.passages:
         yield from (Spot(passage.place, found) for found in _PATH.findall(passage.text))
     if scan.code is not None:
-        yield from (Spot(CONTROL, name, name) for name in sorted(scan.code.names) if _DUNDER.fullmatch(name))
-        yield from (Spot(CONTROL, name, name) for node in scan.code.walk() if (name := _imported(node)) == _OWN)
+        spelled = {*scan.code.names, *(found for text in scan.code.strings for found in _DUNDER.findall(text))}
+        yield from (Spot(CONTROL, name, name) for name in sorted(spelled) if _DUNDER.fullmatch(name))
+        yield from (Spot(CONTROL, name, name) for node in scan.code.nodes if (name := _imported(node)) == _OWN)
 
 
 def _imported(node: ast.AST) -> str:
@@ -91,22 +101,42 @@ def favorable_levels(scan: Scan, known: Known) -> Found:
     yield from _phrases(scan, known.favorable, show=True)
 
 
-_IS = "(?:is|was|are|be|equals|as|with|of|the|always|usually|often|likely|probably|will|s)"
-_SAID_ANSWER = re.compile(
-    rf"\b(?:answers?|reply|replies|respond|results?)(?: {_IS})* \d+\b|\b\d+ (?:is|was) the answer\b"
+_IS = (
+    "(?:is|was|are|be|been|s|equals?|as|with|of|to|the|a|an|it|that|this|always|usually|often|likely|probably|will|"
+    "would|should|must|shall|can|could|may|might|exactly|precisely|simply|just|only|plain|namely|here|then|there|"
+    "correct|right|true|final|integer|number|value|figure|amount|result|answer|has|have)"
 )
+_SAID_ANSWER = re.compile(
+    rf"\b(?:answers?|reply|replies|respond|results?)(?: {_IS})* \d+\b"
+    r"(?! (?:digits?|words?|characters?|letters?|decimals?|decimal|places?|lines?|sentences?|numbers?|integers?)\b)"
+    r"|\b\d+ (?:is|was) the answer\b"
+)
+"""Up to a number; not how long an answer is."""
 
 
 def answers(scan: Scan, known: Known) -> Found:
     """Long answers wherever they stand; any number that is said to be the answer; in code also short ones that are a
     text of their own.
     """
+    yield from _long_answers(scan, known)
+    for passage in scan.passages:
+        yield from (Spot(passage.place, found[0]) for found in _SAID_ANSWER.finditer(" ".join(passage.words)))
+    if scan.code is not None:
+        texts = (text for text in scan.code.strings if is_number(text))
+        yield from (Spot(CONTROL, text) for text in texts if one_form(text) in known.answer_numbers)
+
+
+def answers_of_tasks(scan: Scan, known: Known) -> Found:
+    """Long answers wherever they stand; short ones in one file or field with what tells their task apart."""
+    yield from _long_answers(scan, known)
+    for place, text in scan.by_place.items():
+        yield from (Spot(place, task) for task in known.beside_its_task(text))
+
+
+def _long_answers(scan: Scan, known: Known) -> Found:
     for passage in scan.passages:
         yield from (Spot(passage.place, number) for number in sorted(numbers(passage.text) & known.long_numbers))
         yield from (Spot(passage.place, name) for name in known.long_names.among(passage.words))
-        yield from (Spot(passage.place, found[0]) for found in _SAID_ANSWER.finditer(" ".join(passage.words)))
-    if scan.code is not None:
-        yield from (Spot(CONTROL, text) for text in scan.code.strings if text.strip() in known.answer_numbers)
 
 
 _GENERAL = "Write how to recognise what is looked for from what a task shows, so that the rule holds in unseen tasks."
@@ -172,3 +202,13 @@ LEAKS: tuple[ContentCheck, ...] = (
     ),
     ContentCheck(name="answers", find=answers, means="has an answer in it", mend=_GENERAL),
 )
+TASK_LEAKS: tuple[ContentCheck, ...] = tuple(
+    ContentCheck(name=name, find=find, means=f"holds {means}", mend=_GENERAL)
+    for name, find, means in (
+        ("identifiers", identifiers, "a task's id"),
+        ("eight-token-spans", eight_token_spans, f"{SPAN} words in a row of a task's question"),
+        ("gold-sources", gold_sources, "the name of a document that holds an answer"),
+        ("answers", answers_of_tasks, "a task's answer"),
+    )
+)
+"""What HarnessEvolve's quality gate looks for, of the tasks in its batches."""

@@ -11,7 +11,8 @@ from chase.harness.diff import component_of, flat_fields
 from chase.harness.spec import Harness
 from chase.harness.splicing import sentences
 from chase.methods.gate.code import Code
-from chase.methods.gate.words import Words, words
+from chase.methods.gate.flow import Flow
+from chase.methods.gate.words import Words, plain, words
 
 CONTROL = "control.py"
 _OWN = ("schema", "benchmark", "answer")
@@ -26,6 +27,10 @@ class Passage:
     """A file or a dotted key, as its author knows it."""
     component: str
     text: str
+    """As every check reads it (`words.plain`)."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", plain(self.text))
 
     @cached_property
     def words(self) -> Words:
@@ -47,6 +52,11 @@ class Scan:
         """`control.py`; None where there is none, or it is no Python."""
         source = self.harness.control_source
         return None if source is None else Code.read(source)
+
+    @cached_property
+    def flow(self) -> Flow | None:
+        """What flows where in `control.py`."""
+        return None if self.code is None else Flow(self.code)
 
     @cached_property
     def passages(self) -> tuple[Passage, ...]:
@@ -78,10 +88,8 @@ class Scan:
             source = self.harness.control_source
             yield from [] if source is None else [Passage(CONTROL, "control policy", source)]
             return
-        numbers = " ".join(str(value) for value in self.code.constants if not isinstance(value, str))
-        names = " ; ".join(sorted(self.code.names))
-        for text in (*self.code.strings, *self.code.comments, names, numbers):
-            yield Passage(CONTROL, "control policy", text)
+        for value in (*self.code.constants, *self.code.comments, *sorted(self.code.names)):
+            yield Passage(CONTROL, "control policy", str(value))
 
     @cached_property
     def by_place(self) -> dict[str, str]:

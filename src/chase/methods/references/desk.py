@@ -22,7 +22,6 @@ from chase.methods.references.jobs import ModelReference, ProgramReference, make
 from chase.methods.references.verifier import Truth, holds, objections
 from chase.methods.trajectories import MASK, Action, actions, windows_read
 from chase.models.chat import ChatModel
-from chase.models.config import LOCAL
 from chase.store.store import Store
 
 Maker = Literal["model", "program"]
@@ -129,7 +128,7 @@ def maker_of(wanted: str, model: ChatModel, benchmark: Benchmark[Any]) -> Maker:
     if wanted == "program" and not knows:
         raise UserError(f"maker=program: {benchmark.name} does not say where its answers stand. Write maker=model.")
     if wanted == "auto":
-        return "program" if model.config.provider == LOCAL and knows else "model"
+        return "program" if model.config.embedded and knows else "model"
     return "model" if wanted == "model" else "program"
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from chase.core.stop_words import STOP_WORDS
 from chase.core.values import ToolInterface
-from chase.engine.stop_words import STOP_WORDS
 from chase.methods.references.numbers import numbers, plain_number, worked_out
 from chase.methods.trajectories import observed_text, read_text, shown_content, windows_read, words
 

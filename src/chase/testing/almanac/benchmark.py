@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -133,7 +133,7 @@ class Almanac:
         protocol = transformation.apply(self.released)
         orders = {held.id: held.order for held in protocol.documents}
         listed = sorted(self._library(transformation, protocol).documents, key=lambda d: (orders[d.id], d.id))
-        files = tuple(FileView(id=d.id, path=d.name, text=d.text) for d in listed)
+        files = tuple(FileView(id=d.id, path=d.name, read=partial(str, d.text)) for d in listed)
         return View(task=task, question=question, files=files)
 
     def environment(self, task: str, transformation: Transformation[Protocol]) -> Environment:

@@ -47,6 +47,8 @@ class BenchmarkHooks:
     fewest_observables = 15
     across_windows: frozenset[str] = frozenset({"window"})
     """Observables that tell windows of one document apart rather than documents."""
+    every_document_sighted = True
+    """Whether sightings are of all documents of a view, or of those that a broad search shows."""
     neutralised = "neutral"
     """The variant without the planted features; 'released' where nothing is known to be planted."""
 

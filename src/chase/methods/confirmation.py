@@ -1,0 +1,220 @@
+"""Confirmation of frozen transformations on fresh tasks: by the paper's rule, or by a calibrated test.
+
+`paper`: confirmed if `Δ̂ ≥ η`. `calibrated` (beyond the paper): confirmed if a paired sign-flip test rejects that
+nothing is destroyed and `Δ̂ ≥ η`; it looks several times, ends early, and over all rounds its error is at most `alpha`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from chase.core.errors import UserError
+from chase.core.interfaces import Benchmark
+from chase.core.keyed import sorted_by_key
+from chase.core.values import Json
+from chase.methods.arena import Arena, Contender, Variant
+from chase.methods.counterfactuals import Discovery, destruction_under, estimate_json, proposal_of
+from chase.protocol.firewall import FirewallRecord
+from chase.protocol.kit import ProtocolKit
+from chase.protocol.screening import Screening
+from chase.stats.bounded import DESTRUCTIONS
+from chase.stats.destruction import reached_by_noise, reaches
+from chase.stats.estimates import Estimate, PerTask, estimate, mean
+from chase.stats.power import confirmation_power, confirmation_tasks, usual_noise
+from chase.stats.sequential import PLANNED, WANTED_POWER, Step, looks, round_alpha, sequential_look
+
+Rule = Literal["paper", "calibrated"]
+PLACEBO = "placebo-"
+"""What the names of a benchmark's no-effect variants begin with."""
+NOT_ABOVE_ZERO = "its gain destruction on disc is not above 0"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What the calibrated test saw after some rollouts of every task."""
+
+    rollouts: int
+    destruction: Estimate
+    p: float
+    step: Step
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "rollouts": self.rollouts, "destruction": estimate_json(self.destruction), "p": self.p, "step": self.step
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """A transformation under a rule."""
+
+    estimate: Estimate
+    confirmed: bool
+    by_noise: float | None
+    """How often noise alone would have passed; None where it is not known."""
+    looks: tuple[Look, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirmation:
+    """The frozen transformation on fresh tasks."""
+
+    measured: Measurement | None
+    """None where it is not valid on these tasks: that costs no rollout."""
+    firewall: FirewallRecord
+    """The seven checks on the confirmation tasks."""
+    alpha: float | None = None
+    """The error that the round could spend, of a calibrated test."""
+    rollouts: int | None = None
+    """Those of each task that it had at most."""
+    placebos: Mapping[str, Measurement]
+    """What does nothing, by its variant's name, under the same rule."""
+
+    @property
+    def estimate(self) -> Estimate | None:
+        return None if self.measured is None else self.measured.estimate
+
+    @property
+    def confirmed(self) -> bool:
+        return self.measured is not None and self.measured.confirmed
+
+    @property
+    def by_noise(self) -> float | None:
+        return None if self.measured is None else self.measured.by_noise
+
+    def details(self) -> dict[str, Json]:
+        """What the record of a round has beside the paper's rule: of a calibrated test, and of placebos."""
+        found: dict[str, Json] = {}
+        if self.alpha is not None and self.measured is not None:
+            last = self.measured.estimate
+            found["test"] = {
+                "alpha": self.alpha,
+                "rollouts": self.rollouts,
+                "looks": [look.to_json() for look in self.measured.looks],
+                "power": confirmation_power(PLANNED, last.se * math.sqrt(last.n), last.n, self.alpha),
+            }
+        if self.placebos:
+            found["placebos"] = [
+                {"name": name, "destruction": estimate_json(tried.estimate), "confirmed": tried.confirmed}
+                for name, tried in self.placebos.items()
+            ]
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """Where a transformation is measured: two harnesses on one confirmation set."""
+
+    arena: Arena
+    kit: ProtocolKit
+    pair: tuple[Contender, Contender]
+    role: str
+
+    async def destruction(self, variant: Variant, rollouts: int | None = None) -> PerTask:
+        """`Δ̂` task by task, of all rollouts or the first so many."""
+        return await destruction_under(self.arena, self.kit, self.pair, variant, self.role, rollouts)
+
+
+async def by_papers_rule(trial: Trial, variant: Variant, *, eta: str) -> Measurement:
+    """Confirmed if `Δ̂ ≥ η`."""
+    delta = await trial.destruction(variant)
+    found = estimate(delta, DESTRUCTIONS)
+    return Measurement(estimate=found, confirmed=reaches(mean(delta), eta), by_noise=reached_by_noise(found, eta))
+
+
+async def by_calibrated_test(trial: Trial, variant: Variant, *, eta: str, alpha: float, rollouts: int) -> Measurement:
+    """Confirmed if the test rejects at some look, and `Δ̂ ≥ η` there."""
+    seen: list[list[float]] = []
+    found: list[Look] = []
+    for count in looks(rollouts):
+        delta = await trial.destruction(variant, count)
+        seen.append([float(delta[task]) for task in sorted(delta)])
+        looked = sequential_look(seen, rollouts=rollouts, alpha=alpha, least=float(eta))
+        now = estimate(delta, DESTRUCTIONS)
+        found.append(Look(rollouts=count, destruction=now, p=looked.p, step=looked.step))
+        if looked.step != "go on":
+            break
+    confirmed = found[-1].step == "reject" and reaches(mean(delta), eta)
+    return Measurement(estimate=found[-1].destruction, confirmed=confirmed, by_noise=alpha, looks=tuple(found))
+
+
+@dataclass(kw_only=True)
+class Confirmer:
+    """Puts what was frozen to the test, round by round, and keeps account of the error that is left."""
+
+    arena: Arena
+    kit: ProtocolKit
+    rule: Rule
+    eta: str
+    rounds: int
+    alpha: float
+    """The error that is left for the rounds to come."""
+    rollouts: Mapping[str, int]
+    placebos: Sequence[Variant] = ()
+
+    def refuses(self, found: Discovery) -> str | None:
+        """Why what was frozen is not put to the test, where it is not."""
+        if self.rule == "paper" or found.destruction is None or found.destruction.value > 0:
+            return None
+        return NOT_ABOVE_ZERO
+
+    async def confirm(
+        self, frozen: Screening, *, pair: tuple[Contender, Contender], role: str, tasks: Sequence[str], round: int
+    ) -> Confirmation:
+        """The seven checks on the confirmation tasks and, if valid there, the rule; the placebos under the same."""
+        proposal = proposal_of(frozen)
+        record = self.kit.run_checks(proposal, tasks)
+        if not record.valid:
+            return Confirmation(measured=None, firewall=record, placebos={})
+        alpha = None if self.rule == "paper" else round_alpha(self.alpha, self.rounds - round + 1)
+        trial = Trial(arena=self.arena, kit=self.kit, pair=pair, role=role)
+        name = proposal.transformation.hash
+        on_trial = Variant(name=name, transformation=proposal.transformation, told=False)
+        measured = await self._measure(trial, on_trial, alpha)
+        self.alpha -= alpha or 0.0
+        placebos = {placebo.name: await self._measure(trial, placebo, alpha) for placebo in self.placebos}
+        rollouts = self.rollouts[role]
+        return Confirmation(measured=measured, firewall=record, alpha=alpha, rollouts=rollouts, placebos=placebos)
+
+    async def _measure(self, trial: Trial, variant: Variant, alpha: float | None) -> Measurement:
+        if alpha is None:
+            return await by_papers_rule(trial, variant, eta=self.eta)
+        return await by_calibrated_test(trial, variant, eta=self.eta, alpha=alpha, rollouts=self.rollouts[trial.role])
+
+
+def placebos_of(benchmark: Benchmark[Any], count: int, seed: int) -> list[Variant]:
+    """So many of a benchmark's no-effect variants, in an order that the run's seed decides."""
+    there = [name for name in benchmark.variants() if name.startswith(PLACEBO)]
+    if count > len(there):
+        raise UserError(f"placebos={count}: {benchmark.name} has {len(there)}. Give at most that many.")
+    chosen = sorted_by_key(there, "placebos", seed)[:count]
+    return [Variant(name=name, transformation=benchmark.variant(name), told=False) for name in chosen]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outlook:
+    """What a calibrated confirmation can be expected to find, before anything is known of the noise."""
+
+    effect: float
+    alpha: float
+    tasks: int
+    rollouts: int
+    power: float
+    tasks_needed: int
+    """For a power of 80 %."""
+
+
+def outlook(tasks: int, rollouts: int, alpha: float) -> Outlook:
+    """With independent rollouts of 0/1 scores; common random numbers do better."""
+    sd = usual_noise().sd(rollouts)
+    return Outlook(
+        effect=PLANNED,
+        alpha=alpha,
+        tasks=tasks,
+        rollouts=rollouts,
+        power=confirmation_power(PLANNED, sd, tasks, alpha),
+        tasks_needed=confirmation_tasks(PLANNED, sd, alpha, WANTED_POWER),
+    )

@@ -1,0 +1,80 @@
+"""OfficeQA from end to end on a small synthetic sample: evolve, audit and compare with the embedded model `lexical`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chase.core.events import Event
+from chase.protocol.transformation import OperatorList
+from chase.runs.listening import Building, Silent
+from chase.runs.opening import Opener
+from chase.runs.settings import RolloutSettings
+from tests.cli.commands import Commands
+
+pytestmark = pytest.mark.slow
+
+HARNESSES = Path(__file__).parents[2] / "configs" / "officeqa-harnesses"
+ONCE = ("--rollouts", "evo=1,disc=1,conf=1,cert=1,prov2=1")
+
+
+@pytest.fixture
+def chase(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Commands:
+    monkeypatch.chdir(tmp_path)
+    return Commands(monkeypatch, capsys)
+
+
+def on(data: Path) -> tuple[object, ...]:
+    return ("--benchmark", "officeqa", "--data", data, "--model", "lexical", "--seed", 1)
+
+
+def test_an_evolution_measures_the_other_corpus_with_the_sealed_tasks(chase: Commands, officeqa_data: Path) -> None:
+    asked = ("evolve", *on(officeqa_data), "--rounds", 1, *ONCE)
+    forecast = chase.json(*asked, "--dry-run")
+    assert [row["role"] for row in forecast["rollouts"] if row["stage"] == "certification"] == ["cert", "prov2"]
+    found = chase.json(*asked)
+    assert found["config"]["eta"] == "0.075"
+    elsewhere = found["certification"]["elsewhere"]["prov2"]
+    assert elsewhere["H*"]["n"] == 4
+    assert elsewhere["gain"]["value"] == pytest.approx(elsewhere["H*"]["value"] - elsewhere["H0"]["value"])
+    assert not any("simulated" in said for said in found["warnings"])
+    assert any("plain program" in said for said in found["warnings"])
+    shown = chase("certify", "latest")
+    assert "R_prov2(H*)" in shown.out
+
+
+def test_an_audit_of_the_papers_h1(chase: Commands, officeqa_data: Path) -> None:
+    found = chase.json("audit", *on(officeqa_data), "--harness", HARNESSES / "h1", "--rounds", 1, "--rollouts", 1)
+    assert found["verdict"] in ("supported", "partly supported", "not supported", "inconclusive", "no gain")
+    assert found["confirm_tasks"] == 15
+
+
+def test_a_comparison_has_the_papers_table_with_the_cross_corpus_column(chase: Commands, officeqa_data: Path) -> None:
+    data = on(officeqa_data)[:-2]
+    found = chase.json(
+        "compare", *data, "--methods", "raw-harness,meta-harness,chase:eta=0", "--seeds", "1", "--rounds", 1, *ONCE,
+        "--workers", 1,
+    )  # fmt: skip
+    assert [column["key"] for column in found["columns"]] == ["r_rel", "r_avg", "r_min", "g_rel", "gamma", "r_prov2"]
+    assert found["methods"]["raw-harness"]["r_prov2"]["n"] == 4
+    assert found["paper"]["methods"]["chase"] == {"r_prov2": 0.3037, "r_rel": 0.6886, "r_avg": 0.6842, "r_min": 0.6798}
+
+
+def test_an_index_that_a_variant_needs_is_told_of(officeqa_data: Path) -> None:
+    told: list[str] = []
+    opener = Opener(Hears(told))
+    benchmark = opener.benchmark(RolloutSettings(benchmark="officeqa", data=str(officeqa_data), model="lexical"))
+    shifted = benchmark.allowlist["shift-passages"].make({"by": 35})
+    environment = benchmark.environment(benchmark.tasks("evo")[0], OperatorList(operators=(shifted,), seed=0))
+    environment.call("search", {"query": "receipts"})
+    assert any(step.startswith("indexing documents") for step in told)
+
+
+class Hears(Silent):
+    def __init__(self, told: list[str]) -> None:
+        self._told = told
+
+    def told(self, event: Event) -> None:
+        if isinstance(event, Building):
+            self._told.append(event.step)

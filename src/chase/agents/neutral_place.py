@@ -22,7 +22,7 @@ def neutral_place(desk: Path, history: Path) -> Iterator[tuple[Path, Path]]:
 
     Meanwhile a link stands in the desk's place. A killed process leaves it, and the next one finds the desk by it.
     """
-    place = Path(tempfile.mkdtemp(prefix="desk-"))
+    place = Path(tempfile.mkdtemp(prefix="place-"))
     try:
         _copy(history, place / "history")
         _take_back(desk)

@@ -25,15 +25,16 @@ OUTPUTS = ("1", "0", "yes", "")
 
 def examination(benchmark: Documents, indexes: Path) -> Examination:
     """`indexes`: the folder where those of the fixed documents are kept."""
-    tasks = {task: benchmark.task(task) for role in ("evo", "disc") for task in benchmark.tasks(role)}
-    answers = sorted(task.answer for task in tasks.values())[:4]
+    tasks = [*benchmark.tasks("evo"), *benchmark.tasks("disc")]
+    answers = sorted(benchmark.task(task).answer for task in tasks)[:4]
     scorer = benchmark.scorer
     fixtures = [(answer, output, 0.0) for answer in answers for output in (answer, *OUTPUTS)]
     return Examination(
         base=benchmark.base,
         content_hash=benchmark.content_hash,
         collection=benchmark.collection,
-        tasks=tasks,
+        check_tasks=tasks,
+        task=benchmark.task,
         operations=benchmark.operations,
         limits=benchmark.limits,
         scoring=ScorerFacts(scorer=scorer.score, identity=scorer.identity, fixtures=fixtures),

@@ -102,8 +102,8 @@ def _documents() -> Iterator[tuple[str, str]]:
 
 def _table(harbour: str, year: int, edition: str, kind: str) -> list[list[str]]:
     goods = sorted_by_key(GOODS, "rows", harbour, year, kind)
-    header = ["Goods", f"Tonnes {kind} {year} ({edition})"]
-    return [header, *([good, f"{_figure(harbour, year, (good, kind), edition):,}"] for good in goods)]
+    header = ["Goods", f"Tonnes {kind} {year}"]
+    return [header, *([f"{good}, {edition}", f"{_figure(harbour, year, (good, kind), edition):,}"] for good in goods)]
 
 
 def _title(harbour: str, year: int, edition: str) -> str:

@@ -3,7 +3,7 @@
 An answer is a text, or a JSON list of texts (several spans). A piece that is a number is right if the prediction states
 one number that is the same at its scale, rounded to the answer's decimals: `12.6 million` is neither `12.6` nor
 `12.6 billion`, and `22.2 percent` is `22.2%` and `0.222`. Any other piece is compared by its words: equal (`exact`), or
-by the F1 of the two bags of words (`f1`). Of several pieces the best pairs are taken one after the other, and the sum is
+by the F1 of the two bags of words (`f1`). Of several pieces the best pairs are taken one by one, and the sum is
 divided by the larger number of pieces.
 """
 

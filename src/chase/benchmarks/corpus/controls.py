@@ -131,7 +131,7 @@ def _on_access(cheats: Cheats) -> tuple[NegativeControl, ...]:
     control = negative_control
 
     def one_name(held: DocumentProtocol) -> Mapping[str, Any]:
-        return {**dict.fromkeys(held.fields().keys() & {"folder"}, ""), "name": cheats.one_name}
+        return {"name": cheats.one_name}
 
     return (
         control(

@@ -21,9 +21,9 @@ HARBOURS = (
 )  # fmt: skip
 YEARS = range(1991, 1997)
 GOODS = ("Grain", "Timber", "Coal", "Wool", "Salt", "Slate", "Herring", "Iron ore")
-PER_GROUP = 2
+PER_GROUP = 3
 """Questions on one harbour and year: they are a group."""
-TABLES = ("landed", "shipped", "in store")
+TABLES = ("landed", "shipped", "stored", "sold")
 _REMARKS = (
     "A mild winter kept the quays open.", "Two storms closed the north basin.", "The dredger was away in May.",
     "The harbour master was on leave.", "A second crane was taken into service.", "The ferry stopped in autumn.",
@@ -44,9 +44,9 @@ kind = "number"                  # exact, integer, number, officeqa, regex, tat-
 instruction = "Reply with the number alone, on one line, and call no tool. The final return counts."
 
 [splits]                         # a group never straddles two sets
-evo = 40
-disc = 32
-conf = 16
+evo = 39
+disc = 33
+conf = 33
 grouping = "group"
 
 [run]
@@ -113,7 +113,7 @@ def _title(harbour: str, year: int, edition: str) -> str:
 def _sections(harbour: str, year: int, edition: str) -> Iterator[tuple[str, list[str], list[list[str]]]]:
     """Heading, remarks and table of each section, in the order in which this harbour reports."""
     for kind in sorted_by_key(TABLES, "sections", harbour):
-        remarks = sorted_by_key(_REMARKS, "remarks", harbour, year, kind)[:10]
+        remarks = sorted_by_key(_REMARKS, "remarks", harbour, year, kind)[:5]
         yield f"Goods {kind} at {harbour}, {year}", remarks, _table(harbour, year, edition, kind)
 
 
@@ -141,10 +141,9 @@ def _questions() -> Iterator[Mapping[str, object]]:
             every = [f"{good}, {kind}" for good in GOODS for kind in TABLES]
             for asked in sorted_by_key(every, "asked", harbour, year)[:PER_GROUP]:
                 good, kind = asked.split(", ")
-                verb = {"landed": "were landed at", "shipped": "were shipped at", "in store": "were in store at"}[kind]
                 yield {
                     "id": f"{harbour}-{year}-{good}-{kind}".lower().replace(" ", "-"),
-                    "question": f"How many tonnes of {good.lower()} {verb} {harbour} harbour in {year}?",
+                    "question": f"How many tonnes of {good.lower()} were {kind} at {harbour} harbour in {year}?",
                     "answer": f"{_figure(harbour, year, (good, kind), 'final'):,}",
                     "evidence": [_path(harbour, year, "final")],
                     "group": f"{harbour.lower()}-{year}",

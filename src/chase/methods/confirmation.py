@@ -161,8 +161,9 @@ class Trial:
             ).high  # fmt: skip
             if not reaches(most, eta):
                 break
-        seen = {cell: {task: per_task[task] for task in known} for cell, per_task in means.items()}
-        seen[harness.name, variant.name] = known
+        means[harness.name, variant.name] = known
+        tasks = [task for task in means[initial.name, RELEASED] if task in known]
+        seen = {cell: {task: per_task[task] for task in tasks} for cell, per_task in means.items()}
         return gain_destruction(seen, harness.name, initial.name, variant.name), most
 
 

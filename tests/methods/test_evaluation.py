@@ -142,6 +142,12 @@ def test_all_harnesses_meet_the_tasks_in_one_order(kind: Kind) -> None:
     assert len(known[0]) < len(known[1]) <= 16
 
 
+def test_the_order_is_the_seeds_whatever_order_the_tasks_come_in() -> None:
+    tasks = [f"t{n}" for n in range(16)]
+    assert evaluation_order(tasks, 1) == evaluation_order(tasks[::-1], 1) != evaluation_order(tasks, 2)
+    assert evaluation_order(tasks, 1) != tasks
+
+
 def test_parts_end_with_the_whole_set_and_begin_where_something_can_be_decided() -> None:
     assert parts(32, "curtailed") == (16, 20, 24, 28, 32)
     assert parts(3, "curtailed")[-1] == parts(3, "racing")[-1] == 3

@@ -67,8 +67,8 @@ def _print(result: EvolveResult) -> None:
         f"{seconds:.1f} s, {outside if parts == 1 else f'in {parts} parts'}"
     )
     if found := payload.get("evaluation"):
-        share = f"{100 * found['episodes'] / found['full']:.0f} %"
-        echo(f"{found['kind']} evaluation: {found['episodes']} of {found['full']} episodes of selection in full ({share})")
+        of = f"{found['episodes']} of {found['full']} episodes of a full one"
+        echo(f"{found['kind']} evaluation on evo: {of} ({100 * found['episodes'] / found['full']:.0f} %)")
     for line in token_lines(payload["tokens"]):
         echo(line)
     for warning in result.warnings:

@@ -1,10 +1,11 @@
 """How many episodes curtailed and racing evaluation take, and whether they choose what the full scores choose.
 
-`python -m studies.evaluation --record` runs CHASE in full with the mining agents and the simulated reader, on benchmarks
-that nothing was developed on, and keeps every score of every selection: `results/evaluation_decisions.json`. Only
-`D_evo` has the paper's size there; discovery and confirmation are small, and `η` is low, so that there are archived
-counterfactuals to be held to. `python -m studies.evaluation` judges both ways on these scores, decision by decision:
-each starts from the pool, the archive and the known cells that the full run had at that moment.
+`python -m studies.evaluation --record` runs CHASE in full with the mining agents and the simulated reader, on
+benchmarks that nothing was developed on, and keeps every score of every selection in
+`results/evaluation_decisions.json`. Only `D_evo` has the paper's size there; discovery and confirmation are small, and
+`η` is low, so that there are archived counterfactuals to be held to. `python -m studies.evaluation` judges both ways on
+these scores, decision by decision: each starts from the pool, the archive and the known cells that the full run had at
+that moment.
 
 `--develop` does the same on the benchmarks that agents are developed on, and writes to files that are not committed.
 """
@@ -191,7 +192,8 @@ def judged(row: Row) -> Iterator[Row]:
     tasks = len(next(iter(decision.scores.values())))
     for kind in WAYS:
         choice, evaluation, before = asyncio.run(decision.by(kind))
-        name, cells = choice.harness.name, len(decision.scores)
+        name = choice.harness.name
+        by_hash = {f"{h.name} {v.name}": (h.harness.hash, v.name) for h in decision.pool for v in decision.variants}
         lost = float(entries[full.harness.name].released or 0) - float(entries[name].released or 0)
         yield {
             "kind": kind,
@@ -206,7 +208,10 @@ def judged(row: Row) -> Iterator[Row]:
             "admitted": bool(entries[name].violates),
             "episodes": 2 * sum(map(len, evaluation.known.values())),
             "known before": 2 * before,
-            "full": 2 * cells * tasks,
+            "full": 2 * len(decision.scores) * tasks,
+            "run": [row["benchmark"], row["seed"]],
+            "tasks of cells": {cell: 2 * len(evaluation.known[by_hash[cell]]) for cell in by_hash},
+            "tasks": 2 * tasks,
         }
 
 
@@ -226,12 +231,21 @@ def summary(rows: Sequence[Row]) -> Row:
         "violators": violators,
         "violators admitted": sum(row["admitted"] for row in rows),
         "episodes of candidates": {"spent": spent, "full": every, "share": round(spent / every, 4)},
-        "episodes of decisions": {
-            "spent": sum(row["episodes"] for row in rows),
-            "full": sum(row["full"] for row in rows),
-            "share": round(sum(row["episodes"] for row in rows) / sum(row["full"] for row in rows), 4),
-        },
+        "episodes of runs": _of_runs(rows),
     }
+
+
+def _of_runs(rows: Sequence[Row]) -> Row:
+    """Every cell of a run counted once, as far as any of its decisions evaluated it."""
+    reached: dict[tuple[Any, ...], int] = {}
+    every: dict[tuple[Any, ...], int] = {}
+    for row in rows:
+        for cell, episodes in row["tasks of cells"].items():
+            key = (*row["run"], cell)
+            reached[key] = max(episodes, reached.get(key, 0))
+            every[key] = row["tasks"]
+    spent, full = sum(reached.values()), sum(every.values())
+    return {"spent": spent, "full": full, "share": round(spent / full, 4)}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 from chase.benchmarks.officeqa.benchmark import OfficeQA
-from chase.cli.narration import lines
+from chase.runs.narration import lines
 from chase.core.errors import UserError
 from chase.core.events import ConfirmationPlanned, ConfirmationSkipped, Confirmed, PlacebosTested
 from chase.protocol.firewall import FirewallRecord

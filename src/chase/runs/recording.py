@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -107,5 +107,16 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
             found = json.loads(line)
         except ValueError:
             continue
-        if isinstance(found, dict) and isinstance(found.get("at"), str):
+        if isinstance(found, dict) and isinstance(found.get("at"), str) and isinstance(found.get("event"), str):
             yield found
+
+
+def rounds_told(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What selections and Challengers came to so far, each as the result's rounds will have it."""
+    parts = {
+        "Selected": "selection",
+        "FinalSelected": "selection",
+        "EpochSelected": "selection",
+        "Challenged": "challenger",
+    }
+    return [{parts[event["event"]]: event["data"]} for event in events if event["event"] in parts]

@@ -51,10 +51,6 @@ class Four:
     others: Sequence[StoredRollout]
     """The rollouts of the same cell at the indices before and after."""
 
-    @property
-    def rows(self) -> int:
-        return max((len(pane.steps) for pane in self.panes), default=0)
-
 
 def explore(viewer: Viewer, anchor: StoredRollout, names: Names, asked: Mapping[str, str]) -> Four:
     """The four panes around a rollout; what is not asked for is chosen so that most of them have been run."""

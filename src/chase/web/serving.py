@@ -23,6 +23,8 @@ class Listening:
     link: str
     """With the secret of this start: whoever has it on this machine may read."""
     port: int
+    stop: Callable[[], None]
+    """Ends it, from any thread."""
 
 
 def serve(workspace: Workspace, *, port: int = 0, ready: Callable[[Listening], None]) -> None:
@@ -46,7 +48,8 @@ def serve(workspace: Workspace, *, port: int = 0, ready: Callable[[Listening], N
             )
             server = uvicorn.Server(config)
             viewer.stopping = lambda: server.should_exit
-            ready(Listening(link=f"{address}/?token={secret.token}", port=taken))
+            link = f"{address}/?token={secret.token}"
+            ready(Listening(link=link, port=taken, stop=lambda: setattr(server, "should_exit", True)))
             try:
                 server.run(sockets=[listener])
             except KeyboardInterrupt:

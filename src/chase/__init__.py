@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         plan,
         repair,
         rollout,
+        scan,
     )
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "plan",
     "repair",
     "rollout",
+    "scan",
 ]
 
 

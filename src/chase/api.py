@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark
@@ -32,6 +32,7 @@ from chase.runs.results import (
     RepairResult,
     RolloutResult,
 )
+from chase.runs.scan_settings import ScanSettings
 from chase.runs.settings import (
     AnalyzeSettings,
     AuditSettings,
@@ -42,6 +43,9 @@ from chase.runs.settings import (
     RepairSettings,
     RolloutSettings,
 )
+
+if TYPE_CHECKING:
+    from chase.runs.scan import ScanResult
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -63,6 +67,10 @@ class _Compare(CompareSettings):
 
 
 class _Audit(AuditSettings):
+    progress: Progress = None
+
+
+class _Scan(ScanSettings):
     progress: Progress = None
 
 
@@ -204,6 +212,15 @@ def plan(given: Mapping[str, Any], listener: Listener) -> PlanResult:
     from chase.runs.plan import plan as made
 
     return made(asked)
+
+
+@_takes(_Scan)
+def scan(given: Mapping[str, Any], listener: Listener) -> ScanResult:
+    """Which observables of a benchmark's protocol go with evidence or the answer, and what takes that away."""
+    asked = raw_settings(ScanSettings, given)
+    from chase.runs.scan import scan as made
+
+    return made(asked, listener)
 
 
 @_takes(_Repair)

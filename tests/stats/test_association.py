@@ -1,5 +1,5 @@
-"""Rank tests within blocks: exact on what can be counted by hand, calibrated where nothing is planted, also on documents
-that many tasks share; and Holm's correction."""
+"""Rank tests within blocks: exact on what can be counted by hand, calibrated where nothing is planted, also where many
+tasks share documents; and Holm's correction."""
 
 from __future__ import annotations
 

@@ -153,8 +153,8 @@ class Scanner:
         return np.array(self._documents.scores(self._items(by_task)))
 
     def _adds_nothing(self, row: Row, groups: Sequence[Sequence[Row]], scores: Mapping[str, Numbers]) -> bool:
-        """Whether an observable no longer goes with evidence where the findings' part in it is taken out, and it was that
-        part: at least half of what went with evidence is gone with it.
+        """Whether an observable no longer goes with evidence where the findings' part in it is taken out, and it was
+        that part: at least half of what went with evidence is gone with it.
         """
         found = np.array([scores[group[0].observable] for group in groups]).T
         own = scores[row.observable]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chase.benchmarks.officeqa.workplace import built_once, private_folder, write_whole
+from chase.benchmarks.corpus.workplace import built_once, private_folder, write_whole
 from chase.core.errors import DiskError, SetupError
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chase.benchmarks.officeqa.passages import Passage, cut
+from chase.benchmarks.corpus.passages import Passage, cut
 from chase.core.errors import UserError
 
 

@@ -1,26 +1,26 @@
-"""The documents of a release, on disk: 460 MB of text are never all in memory."""
+"""The documents of a corpus, on disk: 460 MB of text are never all in memory."""
 
 from __future__ import annotations
 
 import json
 import re
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
-from chase.benchmarks.officeqa.workplace import write_whole
+from chase.benchmarks.corpus.workplace import write_whole
 from chase.core.errors import IntegrityError, UserError
 from chase.core.interfaces import Progress
-from chase.core.keyed import canonical_json, digest, opaque_id
+from chase.core.keyed import canonical_json, digest
 
 SUFFIX = ".txt"
 KEPT_DOCUMENTS = 32
 """Documents kept in memory: at the published size about 1 MB each."""
-ID_LETTERS = 10
-"""Of a document's identifier: two of a few thousand names do not meet."""
+Identify = Callable[[str], str]
+"""The identifier of a document's name: it tells nothing of it."""
 _FORMAT = 1
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
@@ -38,10 +38,12 @@ class Facts:
 class Corpus:
     """Text documents by name. Read-only: a file that changes while the corpus is open is noticed and refused."""
 
-    def __init__(self, files: Mapping[Path, Facts], names: Mapping[Path, str] | None = None) -> None:
+    def __init__(
+        self, files: Mapping[Path, Facts], identify: Identify, names: Mapping[Path, str] | None = None
+    ) -> None:
         """`files`: the documents with what is known of them; `names`: what they are called, if not by their file."""
         called = {path: names[path] if names else path.name for path in files}
-        paths = {document_id(Path(name).stem): path for path, name in called.items()}
+        paths = {identify(name): path for path, name in called.items()}
         if len(paths) != len(files):
             raise IntegrityError(f"two of {len(files)} documents have the same identifier. Rename one of them.")
         self._paths = dict(sorted(paths.items()))
@@ -81,14 +83,9 @@ class Corpus:
             return split_lines(file.read(after - first).decode("utf-8-sig" if first == 0 else "utf-8"))
 
 
-def document_id(stem: str) -> str:
-    """The identifier of a document: of its file's name without the suffix, and it tells nothing of it."""
-    return opaque_id("officeqa-document", stem, letters=ID_LETTERS)
-
-
-def open_corpus(folder: Path, memory: Path, tell: Progress = lambda _: None) -> Corpus:
+def open_corpus(folder: Path, memory: Path, identify: Identify, tell: Progress = lambda _: None) -> Corpus:
     """The corpus of a folder of texts. `memory`: as in `file_facts`."""
-    return Corpus(file_facts(document_paths(folder), memory, tell))
+    return Corpus(file_facts(document_paths(folder), memory, tell), identify)
 
 
 def file_facts(paths: Sequence[Path], memory: Path, tell: Progress, *, texts: bool = True) -> dict[Path, Facts]:

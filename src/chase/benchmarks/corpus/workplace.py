@@ -21,9 +21,9 @@ ABANDONED_SECONDS = 3600
 """Nobody writes one file for so long."""
 
 
-def home() -> Path:
-    """Beside the built benchmarks: `~/.cache/chase/officeqa`, looked up when it is used."""
-    return Path.home() / ".cache" / "chase" / "officeqa"
+def home(benchmark: str) -> Path:
+    """Beside the built benchmarks, such as `~/.cache/chase/officeqa`; looked up when it is used."""
+    return Path.home() / ".cache" / "chase" / benchmark
 
 
 def private_folder(folder: Path) -> Path:

@@ -16,8 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from chase.benchmarks.officeqa.passages import Passage
-from chase.benchmarks.officeqa.workplace import built_once
+from chase.benchmarks.corpus.passages import Passage
+from chase.benchmarks.corpus.workplace import built_once
 from chase.core.errors import DiskError
 from chase.core.interfaces import Progress
 from chase.core.keyed import canonical_json, digest

@@ -7,22 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Protocol as TypingProtocol
 
-from chase.benchmarks.officeqa.index import Hit, Match, PassageIndex
-from chase.benchmarks.officeqa.passages import Passage, cut
-from chase.benchmarks.officeqa.protocol import LayoutProtocol, Protocol, ResultOrder
-from chase.benchmarks.officeqa.rendering import VERSION as RENDERER
-from chase.benchmarks.officeqa.rendering import is_released, lay_out
+from chase.benchmarks.corpus.index import Hit, Match, PassageIndex
+from chase.benchmarks.corpus.passages import Passage, cut
+from chase.benchmarks.corpus.protocol import AnyProtocol, Layout, ResultOrder
 from chase.core.keyed import key_bits
-
-KEPT_DOCUMENTS = 32
-"""Documents kept in memory as a layout shows them."""
 
 
 class Texts(TypingProtocol):
-    """The released lines of documents by id. A `Corpus` is one."""
+    """The lines of documents by id, as released or as a layout shows them. A `Corpus` is one."""
 
     @property
     def line_counts(self) -> Mapping[str, int]: ...
@@ -32,11 +27,12 @@ class Texts(TypingProtocol):
 class Library:
     """The documents as a variant shows them."""
 
-    def __init__(self, texts: Texts, protocol: Protocol, index: Callable[[], PassageIndex]) -> None:
-        """`index` opens the index of the passages: at the first search, as it may have to be built."""
-        layout = protocol.layout
-        self.layout = layout
-        self.names: Mapping[str, str] = {held.id: held.name for held in protocol.documents}
+    def __init__(self, texts: Texts, protocol: AnyProtocol, index: Callable[[], PassageIndex]) -> None:
+        """`texts` are as the protocol's layout shows them. `index` opens the index of the passages: at the first
+        search, as it may have to be built.
+        """
+        self.layout: Layout = protocol.layout
+        self.names: Mapping[str, str] = {held.id: held.path for held in protocol.documents}
         self.listed: tuple[str, ...] = tuple(d.id for d in sorted(protocol.documents, key=lambda d: (d.order, d.id)))
         """Ids in the order of the listing."""
         self.places: Mapping[str, int] = {id_: place for place, id_ in enumerate(self.listed)}
@@ -45,7 +41,6 @@ class Library:
         self._open_index = index
         self._orders = protocol.interface.tie_order, protocol.interface.page_order
         self._texts = texts
-        self._laid_out = None if is_released(layout) else lru_cache(maxsize=KEPT_DOCUMENTS)(_reader(texts, layout))
 
     def document(self, wanted: str) -> str | None:
         """The id of the document that an id or a name means."""
@@ -53,9 +48,7 @@ class Library:
 
     def between(self, id_: str, start: int, end: int) -> str:
         """The text of some lines, counted from 1."""
-        if self._laid_out is None:
-            return "\n".join(self._texts.lines(id_, start, end))
-        return "\n".join(self._laid_out(id_)[start - 1 : end])
+        return "\n".join(self._texts.lines(id_, start, end))
 
     def text(self, id_: str) -> str:
         """The whole document."""
@@ -82,11 +75,6 @@ class Library:
         return self._open_index()
 
 
-def _reader(texts: Texts, layout: LayoutProtocol) -> Callable[[str], tuple[str, ...]]:
-    # A function without the library in it: a cache that holds its owner is freed late.
-    return lambda id_: lay_out(texts.lines(id_), layout)
-
-
 def order_results(hits: Sequence[Hit], ties: ResultOrder, page: ResultOrder) -> list[Hit]:
     """A page of hits in another order: first within groups of equal score, then altogether."""
     groups: dict[float, list[Hit]] = {}
@@ -102,21 +90,12 @@ def _ordered(hits: Sequence[Hit], order: ResultOrder) -> list[Hit]:
     return shown[::-1] if order.reversed else shown
 
 
-def passages_of(lines: int, layout: LayoutProtocol) -> tuple[Passage, ...]:
+def passages_of(lines: int, layout: Layout) -> tuple[Passage, ...]:
     """The passages of a document under a layout: its number of lines is the same in all."""
     return cut(lines, length=layout.passage_lines, shift=layout.passage_shift)
 
 
-def layout_name(layout: LayoutProtocol) -> str:
-    """What of a layout decides the words of passages, beside the cut. The style of tables changes no word."""
-    if (layout.unit_place, layout.note_place) == ("released", "released"):
-        return "released"
-    return f"units {layout.unit_place}, notes {layout.note_place}, renderer {RENDERER}"
-
-
-def indexed(
-    texts: Texts, ids: Sequence[str], layout: LayoutProtocol
-) -> Iterator[tuple[str, Sequence[str], Sequence[Passage]]]:
-    """Every document as it is indexed, one after the other."""
+def indexed(texts: Texts, ids: Sequence[str], layout: Layout) -> Iterator[tuple[str, Sequence[str], Sequence[Passage]]]:
+    """Every document as it is indexed, one after the other. `texts` are as the layout shows them."""
     for id_ in ids:
-        yield id_, lay_out(texts.lines(id_), layout), passages_of(texts.line_counts[id_], layout)
+        yield id_, texts.lines(id_), passages_of(texts.line_counts[id_], layout)

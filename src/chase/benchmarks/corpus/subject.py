@@ -1,27 +1,29 @@
-"""OfficeQA's side of the validity firewall: the corpus as a unit of its own, tasks without their documents.
+"""A benchmark over one corpus at the validity firewall: the corpus as a unit of its own, tasks without their documents.
 
 Of the corpus are examined: the names and the order of all documents, and what the tools answer to fixed calls on the
-first lines of a dozen of them. Answers are read as JSON and brought back to canonical names, groups and layout. A
-task's world holds the same dozen, so that a rule that looks at a question is found out whatever it changes.
+first lines of a dozen of them. Answers are read back and brought to canonical names, groups and layout. A task's world
+holds the same dozen, so that a rule that looks at a question is found out whatever it changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from chase.benchmarks.officeqa import scoring
-from chase.benchmarks.officeqa.index import PassageIndex, open_index
-from chase.benchmarks.officeqa.library import Library, indexed, layout_name, passages_of
-from chase.benchmarks.officeqa.outputs import Outputs
-from chase.benchmarks.officeqa.protocol import LAYOUT, InterfaceProtocol, LayoutProtocol, Protocol
-from chase.benchmarks.officeqa.rendering import pieces
-from chase.benchmarks.officeqa.schema import (
+from chase.benchmarks.corpus.collection import Collection
+from chase.benchmarks.corpus.environment import VERSION as TOOLS_VERSION
+from chase.benchmarks.corpus.index import PassageIndex, open_index
+from chase.benchmarks.corpus.library import Library, indexed, passages_of
+from chase.benchmarks.corpus.outputs import Outputs
+from chase.benchmarks.corpus.protocol import LAYOUT, AnyProtocol, InterfaceProtocol, Layout
+from chase.benchmarks.corpus.rendering import Rendering
+from chase.benchmarks.corpus.schema import (
     READ_LINES,
     RESULT_FIELDS,
+    Operation,
     canonical_fields,
     canonical_limits,
     canonical_tools,
@@ -30,58 +32,93 @@ from chase.benchmarks.officeqa.schema import (
     show_limits,
     show_tools,
 )
-from chase.benchmarks.officeqa.tools import VERSION as TOOLS_VERSION
-from chase.benchmarks.officeqa.world import Excerpt, ExcerptTexts, Scorer, World, excerpts, fixed_queries
+from chase.benchmarks.corpus.world import Excerpt, ExcerptTexts, Scorer, World, excerpts, fixed_queries
 from chase.core.interfaces import Operator
 from chase.core.keyed import digest, key_bits, opaque_id, sorted_by_key
-from chase.core.values import INTERFACE, Json, Presentation
+from chase.core.values import INTERFACE, Json, Limits, Presentation
 from chase.protocol.lifting import LiftedOperator
-
-if TYPE_CHECKING:
-    from chase.benchmarks.officeqa.benchmark import OfficeQA
 
 CORPUS = "corpus"
 
 
-class OfficeSubject:
-    """What the firewall examines of OfficeQA. See `chase.core.interfaces.FirewallSubject`."""
+class AskedTask(Protocol):
+    """What is examined of a task."""
+
+    @property
+    def question(self) -> str: ...
+    @property
+    def answer(self) -> str: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScorerFacts:
+    """A scorer as it was released, and how its verdicts are compared."""
+
+    scorer: Scorer
+    identity: Json
+    fixtures: Sequence[tuple[str, str | None, float]]
+    """(answer, prediction, verdict)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examination:
+    """What a benchmark over one corpus gives to the firewall."""
+
+    base: str
+    content_hash: str
+    collection: Collection
+    tasks: Mapping[str, AskedTask]
+    """Those that may be looked at."""
+    operations: tuple[Operation, ...]
+    limits: Limits
+    scoring: ScorerFacts
+    states: Callable[[str, str], bool]
+    """Whether a text states an answer."""
+    indexes: Path
+    """The folder where those of the fixed documents are kept."""
+
+
+class CorpusSubject:
+    """What the firewall examines. See `chase.core.interfaces.FirewallSubject`."""
 
     shared: Sequence[str] = (CORPUS,)
 
-    def __init__(self, benchmark: OfficeQA, indexes: Path) -> None:
-        """`indexes`: the folder where those of the fixed documents are kept."""
-        self._benchmark = benchmark
+    def __init__(self, examined: Examination) -> None:
+        self._examined = examined
+        self._rendering = examined.collection.rendering
         self._released: dict[str, Presentation] = {}
-        self._documents = excerpts(benchmark.full.corpus)
+        self._documents = excerpts(examined.collection.corpus, examined.base)
         self._queries = fixed_queries(self._documents)
         held = {document.id for document in self._documents}
-        released = benchmark.full.released
+        released = examined.collection.released
         self._of_tasks = replace(released, documents=tuple(d for d in released.documents if d.id in held))
-        self._index = lru_cache(maxsize=16)(lambda documents, layout: _index(documents, layout, indexes))
-        tasks = [*benchmark.tasks("evo"), *benchmark.tasks("disc")]
-        self.check_tasks: Sequence[str] = sorted_by_key(tasks, "firewall", benchmark.content_hash)
+        self._index = lru_cache(maxsize=16)(partial(_index, self._rendering, examined.indexes))
+        self.check_tasks: Sequence[str] = sorted_by_key(sorted(examined.tasks), "firewall", examined.content_hash)
 
     def answer(self, unit: str) -> str | None:
-        return None if unit == CORPUS else self._benchmark.task(unit).answer
+        return None if unit == CORPUS else self._examined.tasks[unit].answer
 
     def newly_shown(self, unit: str, before: Presentation, after: Presentation) -> bool:
         """Whether a name or a word of the interface states an answer that none stated before."""
         new = after.tokens - before.tokens
         tasks = self.check_tasks if unit == CORPUS else (unit,)
-        answers = {self._benchmark.task(task).answer for task in tasks}
-        return any(_states(text, answer) for text in new for answer in answers)
+        answers = {self._examined.tasks[task].answer for task in tasks}
+        return any(self._examined.states(text, answer) for text in new for answer in answers)
 
-    def lift(self, operator: Operator[Protocol]) -> Operator[World]:
+    def lift(self, operator: Operator[AnyProtocol]) -> Operator[World]:
         return LiftedOperator(operator, "protocol")
 
     def state(self, unit: str) -> World:
-        task = None if unit == CORPUS else self._benchmark.task(unit)
+        examined, task = self._examined, None if unit == CORPUS else self._examined.tasks[unit]
         return World(
             question=None if task is None else task.question,
             answer=None if task is None else task.answer,
             documents=self._documents,
-            protocol=self._benchmark.full.released if task is None else self._of_tasks,
+            protocol=examined.collection.released if task is None else self._of_tasks,
             queries=self._queries,
+            operations=examined.operations,
+            limits=examined.limits,
+            scorer=examined.scoring.scorer,
         )
 
     def exchanged(self, unit: str, other: str) -> World:
@@ -118,9 +155,9 @@ class OfficeSubject:
             question=state.question or "",
             answer=state.answer,
             contents={},
-            tokens=frozenset({state.question or "", *_words(names), *(d.name for d in state.protocol.documents)}),
+            tokens=frozenset({state.question or "", *_words(names), *(d.path for d in state.protocol.documents)}),
             access=_access(state),
-            scoring=_scoring(state),
+            scoring=self._scoring(state),
             protocol=self.protocol(state),
             view=digest([state.question, seen, _fields_shown(names)]),
         )
@@ -133,18 +170,19 @@ class OfficeSubject:
         held = tuple(d for d in state.protocol.documents if d.id in excerpt_ids)
         if [document.id for document in state.documents] != [document.id for document in held]:
             raise ValueError("the protocol is not that of the documents")
-        index = partial(self._index, state.documents, replace(layout, table_style="released"))
-        library = Library(ExcerptTexts(state.documents), replace(state.protocol, documents=held), index)
+        index = partial(self._index, state.documents, layout)
+        texts = self._rendering.shown(ExcerptTexts(state.documents), layout)
+        library = Library(texts, replace(state.protocol, documents=held), index)
         outputs = Outputs(state=state, library=library)
         read = {document.id: outputs.read(document.id) for document in state.documents}
         searches = [found for query in state.queries for found in outputs.search(query)]
         ordered = sorted(state.protocol.documents, key=lambda d: (d.order, d.id))
         return replace(
             shown,
-            contents={id_: _contents(lines, layout) for id_, (lines, _) in read.items()},
+            contents={id_: _contents(lines, layout, self._rendering) for id_, (lines, _) in read.items()},
             access={
                 **shown.access,
-                "reachable by name": len({document.name for document in state.protocol.documents}),
+                "reachable by name": len({document.path for document in state.protocol.documents}),
                 "lines": {id_: None if lines is None else len(lines) for id_, (lines, _) in read.items()},
                 "searches": [fault for fault, _ in searches if fault],
                 "listing": outputs.listing()[0],
@@ -155,24 +193,32 @@ class OfficeSubject:
                     [texts for _, texts in read.values()],
                     [text for _, text in searches],
                     outputs.listing()[1],
-                    [(document.id, document.name) for document in ordered],
+                    [(document.id, document.path) for document in ordered],
                 ]
             ),
         )
 
+    def _scoring(self, state: World) -> Json:
+        released = self._examined.scoring
+        return {
+            "scorer": released.identity if state.scorer is released.scorer else "another",
+            "verdicts": _verdicts(state.scorer, tuple(released.fixtures)),
+        }
+
 
 @lru_cache(maxsize=256)
-def _contents(lines: tuple[str, ...] | None, layout: LayoutProtocol) -> list[Json] | None:
+def _contents(lines: tuple[str, ...] | None, layout: Layout, rendering: Rendering) -> list[Json] | None:
     """What the lines say; None where there are none, or where passages do not hold each of them once, in order."""
     if lines is None:
         return None
     covered = [n for passage in passages_of(len(lines), layout) for n in range(passage.start, passage.end + 1)]
-    return pieces(lines, layout) if covered == list(range(1, len(lines) + 1)) else None
+    return rendering.pieces(lines, layout) if covered == list(range(1, len(lines) + 1)) else None
 
 
-def _index(documents: tuple[Excerpt, ...], layout: LayoutProtocol, folder: Path) -> PassageIndex:
-    key = digest([[asdict(d) for d in documents], layout_name(layout), layout.passage_lines, layout.passage_shift])
-    texts, ids = ExcerptTexts(documents), [document.id for document in documents]
+def _index(rendering: Rendering, folder: Path, documents: tuple[Excerpt, ...], layout: Layout) -> PassageIndex:
+    name = rendering.name(layout)
+    key = digest([[asdict(d) for d in documents], name, layout.passage_lines, layout.passage_shift])
+    texts, ids = rendering.shown(ExcerptTexts(documents), layout), [document.id for document in documents]
     return open_index(key, lambda: indexed(texts, ids, layout), folder)
 
 
@@ -205,21 +251,7 @@ def _words(names: InterfaceProtocol) -> Iterator[str]:
         yield from words.values()
 
 
-def _states(text: str, answer: str) -> bool:
-    """Whether a text states an answer, as the scorer reads it. One without a figure states no figure."""
-    if any(c.isdigit() for c in answer) and not any(c.isdigit() for c in text):
-        return False
-    return scoring.fuzzy_match(answer, text)
-
-
-def _scoring(state: World) -> Json:
-    return {
-        "scorer": scoring.VERSION if state.scorer is scoring.score else "another",
-        "verdicts": _verdicts(state.scorer),
-    }
-
-
 @lru_cache(maxsize=8)
-def _verdicts(scorer: Scorer) -> list[float]:
+def _verdicts(scorer: Scorer, fixtures: tuple[tuple[str, str | None, float], ...]) -> list[float]:
     """A scorer's verdicts on the fixed outputs: it is the same in all tasks."""
-    return [scorer(answer, output) for answer, output, _ in scoring.FIXTURES]
+    return [scorer(answer, output) for answer, output, _ in fixtures]

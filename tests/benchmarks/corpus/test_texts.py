@@ -10,8 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chase.benchmarks.officeqa import corpus as corpus_module
-from chase.benchmarks.officeqa.corpus import Corpus, document_id, open_corpus, split_lines
+from chase.benchmarks.corpus import texts as corpus_module
+from chase.benchmarks.corpus.texts import Corpus, open_corpus, split_lines
+from chase.benchmarks.officeqa.contents import document_id, identify
 from chase.core.errors import IntegrityError, UserError
 
 TEXTS = {"treasury_bulletin_1939_01": "Receipts\n\nTotal 1\n", "treasury_bulletin_1939_02": "Outlays", "empty": ""}
@@ -27,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def opened(folder: Path, told: list[str] | None = None) -> Corpus:
-    return open_corpus(folder, folder.parent / "known.json", (told if told is not None else []).append)
+    return open_corpus(folder, folder.parent / "known.json", identify, (told if told is not None else []).append)
 
 
 def test_documents_have_identifiers_that_tell_nothing_and_stay(folder: Path) -> None:
@@ -62,7 +63,7 @@ def test_nothing_but_lf_crlf_and_cr_ends_a_line(lines: list[str]) -> None:
 )
 def test_a_part_read_by_itself_is_that_part_of_the_whole(tmp_path: Path, text: str, start: int, length: int) -> None:
     (tmp_path / "empty.txt").write_bytes(text.encode())
-    corpus, id_ = open_corpus(tmp_path, tmp_path / "known.json"), document_id("empty")
+    corpus, id_ = open_corpus(tmp_path, tmp_path / "known.json", identify), document_id("empty")
     whole = corpus.lines(id_)
     assert corpus.lines(id_, start, start + length - 1) == whole[start - 1 : start + length - 1]
     assert corpus.lines(id_, start) == whole[start - 1 :]

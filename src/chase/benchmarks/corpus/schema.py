@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
-from chase.benchmarks.officeqa.protocol import InterfaceProtocol
+from chase.benchmarks.corpus.protocol import InterfaceProtocol
 from chase.core.values import (
     Json,
     JsonLayout,
@@ -29,15 +29,13 @@ MATCHES: tuple[Literal["all", "any"], ...] = (ALL, ANY)
 WRAPPER, CONTENT, PLACEMENT, BEFORE = "table_context", "content", "placement", "before"
 """Where the text of a search result stands under the paper's `Φ_b1`."""
 
-LIMITS = Limits(
-    total_calls=16,
-    group_calls={"search": 8, "read": 8, "list": 2, "calculate": 4},
-    tool_groups={"search": "search", "read": "read", "list_documents": "list", "calculator": "calculate"},
-    steps=20,
-    context_tokens=131_072,
-    wall_seconds=600.0,
-)
-"""Under canonical names. Ours: the paper does not publish its own."""
+TOOL_GROUPS: Mapping[str, str] = {
+    "search": "search",
+    "read": "read",
+    "list_documents": "list",
+    "calculator": "calculate",
+}
+"""Canonical tool → its group of calls."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,56 +48,61 @@ class Operation:
     arguments: Mapping[str, Mapping[str, Json]]
 
 
-OPERATIONS = (
-    Operation(
-        name="search",
-        description="Find passages of the documents by words, the best first: those that hold all of the words, or "
-        "those that hold any of them. One of 8 calls of this kind.",
-        required=("query",),
-        arguments={
-            "query": {"type": "string", "description": "Words to look for. They are words only, no operators."},
-            "match": {
-                "type": "string",
-                "enum": list(MATCHES),
-                "default": ALL,
-                "description": "Whether a passage must hold all of the words, or any of them.",
+def operations(limits: Limits) -> tuple[Operation, ...]:
+    """The four tools, whose descriptions say how many calls there are."""
+    calls = {group: f"One of {most} calls of this kind." for group, most in limits.group_calls.items()}
+    return (
+        Operation(
+            name="search",
+            description="Find passages of the documents by words, the best first: those that hold all of the words, or "
+            f"those that hold any of them. {calls['search']}",
+            required=("query",),
+            arguments={
+                "query": {"type": "string", "description": "Words to look for. They are words only, no operators."},
+                "match": {
+                    "type": "string",
+                    "enum": list(MATCHES),
+                    "default": ALL,
+                    "description": "Whether a passage must hold all of the words, or any of them.",
+                },
+                "limit": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": MOST_RESULTS,
+                    "default": DEFAULT_RESULTS,
+                    "description": "How many passages are shown at most.",
+                },
             },
-            "limit": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MOST_RESULTS,
-                "default": DEFAULT_RESULTS,
-                "description": "How many passages are shown at most.",
+        ),
+        Operation(
+            name="read",
+            description=f"Read lines of one document, at most {READ_LINES} a call, from its beginning if nothing else "
+            f"is said. {calls['read']}",
+            required=("document",),
+            arguments={
+                "document": {"type": "string", "description": "The document's id or its name."},
+                "start": {"type": "integer", "minimum": 1, "description": "The first line, counted from 1."},
+                "end": {"type": "integer", "minimum": 1, "description": "The last line."},
             },
-        },
-    ),
-    Operation(
-        name="read",
-        description=f"Read lines of one document, at most {READ_LINES} a call, from its beginning if nothing else is "
-        "said. One of 8 calls of this kind.",
-        required=("document",),
-        arguments={
-            "document": {"type": "string", "description": "The document's id or its name."},
-            "start": {"type": "integer", "minimum": 1, "description": "The first line, counted from 1."},
-            "end": {"type": "integer", "minimum": 1, "description": "The last line."},
-        },
-    ),
-    Operation(
-        name="list_documents",
-        description=f"List documents with their names, {LISTED} a call. One of 2 calls of this kind.",
-        required=(),
-        arguments={
-            "contains": {"type": "string", "description": "Only documents whose name holds this text."},
-            "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "How many are passed over."},
-        },
-    ),
-    Operation(
-        name="calculator",
-        description="Work out an expression of numbers, + - * / and parentheses. One of 4 calls of this kind.",
-        required=("expression",),
-        arguments={"expression": {"type": "string", "description": "For example (1250.5 - 980) / 980 * 100"}},
-    ),
-)
+        ),
+        Operation(
+            name="list_documents",
+            description=f"List documents with their names, {LISTED} a call. {calls['list']}",
+            required=(),
+            arguments={
+                "contains": {"type": "string", "description": "Only documents whose name holds this text."},
+                "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "How many are passed over."},
+            },
+        ),
+        Operation(
+            name="calculator",
+            description=f"Work out an expression of numbers, + - * / and parentheses. {calls['calculate']}",
+            required=("expression",),
+            arguments={"expression": {"type": "string", "description": "For example (1250.5 - 980) / 980 * 100"}},
+        ),
+    )
+
+
 RESULT_FIELDS: Mapping[str, tuple[str, ...]] = {
     "search": ("document", "name", "passage", "lines", "text"),
     "read": ("document", "name", "lines", "of", "text"),

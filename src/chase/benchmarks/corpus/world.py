@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from chase.benchmarks.officeqa import scoring
-from chase.benchmarks.officeqa.corpus import Corpus
-from chase.benchmarks.officeqa.index import words
-from chase.benchmarks.officeqa.protocol import Protocol
-from chase.benchmarks.officeqa.schema import LIMITS, OPERATIONS, Operation
+from chase.benchmarks.corpus.index import words
+from chase.benchmarks.corpus.protocol import AnyProtocol
+from chase.benchmarks.corpus.schema import Operation
+from chase.benchmarks.corpus.texts import Corpus
 from chase.core.keyed import sorted_by_key
 from chase.core.values import Limits
 
@@ -37,13 +36,13 @@ class World:
     question: str | None
     answer: str | None
     documents: tuple[Excerpt, ...]
-    protocol: Protocol
+    protocol: AnyProtocol
     """Of the corpus: that of all documents. Of a task: that of the excerpts."""
     queries: tuple[str, ...]
     """The fixed searches."""
-    operations: tuple[Operation, ...] = OPERATIONS
-    limits: Limits = LIMITS
-    scorer: Scorer = scoring.score
+    operations: tuple[Operation, ...]
+    limits: Limits
+    scorer: Scorer
 
 
 class ExcerptTexts:
@@ -57,9 +56,9 @@ class ExcerptTexts:
         return self._lines[id_][start - 1 : end]
 
 
-def excerpts(corpus: Corpus) -> tuple[Excerpt, ...]:
-    """The fixture documents of a corpus, in the order of their ids."""
-    chosen = sorted(sorted_by_key(corpus.ids, "officeqa-fixtures")[:FIXTURES])
+def excerpts(corpus: Corpus, base: str) -> tuple[Excerpt, ...]:
+    """The fixture documents of a benchmark's corpus, in the order of their ids."""
+    chosen = sorted(sorted_by_key(corpus.ids, f"{base}-fixtures")[:FIXTURES])
     return tuple(Excerpt(id=id_, lines=corpus.lines(id_, 1, FIXTURE_LINES)) for id_ in chosen)
 
 

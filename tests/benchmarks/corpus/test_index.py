@@ -13,9 +13,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chase.benchmarks.officeqa import index as index_module
-from chase.benchmarks.officeqa.index import Documents, Hit, PassageIndex, open_index, words
-from chase.benchmarks.officeqa.passages import Passage, cut
+from chase.benchmarks.corpus import index as index_module
+from chase.benchmarks.corpus.index import Documents, Hit, PassageIndex, open_index, words
+from chase.benchmarks.corpus.passages import Passage, cut
 from chase.core.errors import DiskError
 
 TEXTS = {

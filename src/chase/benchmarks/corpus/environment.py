@@ -8,17 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from chase.benchmarks.officeqa.index import Hit, words
-from chase.benchmarks.officeqa.library import Library
-from chase.benchmarks.officeqa.protocol import InterfaceProtocol
-from chase.benchmarks.officeqa.schema import (
+from chase.benchmarks.corpus.index import Hit, words
+from chase.benchmarks.corpus.library import Library
+from chase.benchmarks.corpus.protocol import InterfaceProtocol
+from chase.benchmarks.corpus.schema import (
     ALL,
     DEFAULT_RESULTS,
-    LIMITS,
     LISTED,
     MATCHES,
     MOST_RESULTS,
-    OPERATIONS,
     READ_LINES,
     Operation,
     show_arguments,
@@ -36,7 +34,7 @@ LONGEST_QUERY = 2_000
 """Characters of a query, and of a text that names must hold."""
 
 
-class OfficeEnvironment:
+class CorpusEnvironment:
     """One rollout's tools. Every call is counted, also those that were refused."""
 
     def __init__(
@@ -45,8 +43,8 @@ class OfficeEnvironment:
         library: Library,
         interface: InterfaceProtocol,
         *,
-        operations: Sequence[Operation] = OPERATIONS,
-        limits: Limits = LIMITS,
+        operations: Sequence[Operation],
+        limits: Limits,
     ) -> None:
         self.question = question
         self.tools = show_tools(operations, interface)
@@ -55,7 +53,8 @@ class OfficeEnvironment:
         self._library = library
         self._names = interface
         self._operations = {interface.tool_names[operation.name]: operation for operation in operations}
-        self._layout = show_layout(interface)
+        self._manner = interface.manner()
+        self._layout = show_layout(interface) if self._manner.serialization == "json" else None
         self._used: Counter[str] = Counter()
         self._reads: Counter[str] = Counter()
         self._handlers: Mapping[str, Callable[[Mapping[str, Json]], ToolResult]] = {
@@ -90,10 +89,14 @@ class OfficeEnvironment:
         return self._handlers[operation.name](given)
 
     def refusal(self, message: str) -> ToolResult:
-        return ToolResult(head=message, ok=False, layout=self._layout)
+        return ToolResult(head=self._manner.say(message, ok=False), ok=False, layout=self._layout)
 
     def _answer(self, head: str, items: Sequence[ResultItem] = (), **more: Json) -> ToolResult:
-        return ToolResult(head=head, items=tuple(items), layout=self._layout, **more)
+        return ToolResult(head=self._manner.say(head, ok=True), items=tuple(items), layout=self._layout, **more)
+
+    def _item(self, shown: Sighting, place: int = 0, opens: Mapping[str, Json] | None = None) -> ResultItem:
+        """A result, as this variant writes it."""
+        return ResultItem(shown=shown, line=self._manner.line(place, shown.fields), opens=opens)
 
     def _search(self, arguments: Mapping[str, Json]) -> ToolResult:
         query, limit = arguments["query"], arguments.get("limit", DEFAULT_RESULTS)
@@ -106,9 +109,10 @@ class OfficeEnvironment:
             return self.refusal(f"What must match is one of {', '.join(MATCHES)}.")
         hits, whole = self._library.search(query, match=match, limit=limit)
         items = [
-            ResultItem(
-                shown=self.show_hit(hit, place, len(hits), matches=True if match == ALL else None),
-                opens=self._range(hit.document, hit.start),
+            self._item(
+                self.show_hit(hit, place, len(hits), matches=True if match == ALL else None),
+                place,
+                self._range(hit.document, hit.start),
             )
             for place, hit in enumerate(hits)
         ]
@@ -144,7 +148,7 @@ class OfficeEnvironment:
         window = self._reads[found]
         self._reads[found] += 1
         shown = show_fields(self._names, "read", fields)
-        item = ResultItem(shown=Sighting(id=found, path=name, window=window, text=text, fields=shown))
+        item = self._item(Sighting(id=found, path=name, window=window, text=text, fields=shown))
         return self._answer("", [item], reads_on=self._range(found, last + 1) if last < count else None)
 
     def _range(self, document: str, first: int) -> Mapping[str, Json]:
@@ -161,7 +165,7 @@ class OfficeEnvironment:
         names = self._library.names
         found = [id_ for id_ in self._library.listed if contains.lower() in names[id_].lower()]
         page = found[offset : offset + LISTED]
-        items = [ResultItem(shown=self._listed(id_, len(found))) for id_ in page]
+        items = [self._item(self._listed(id_, len(found)), place) for place, id_ in enumerate(page)]
         return self._answer(f"{len(page)} of {len(found)} documents, {min(offset, len(found))} passed over.", items)
 
     def _listed(self, id_: str, count: int) -> Sighting:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from chase.benchmarks.officeqa.library import Library, passages_of
-from chase.benchmarks.officeqa.schema import (
+from chase.benchmarks.corpus.environment import CorpusEnvironment
+from chase.benchmarks.corpus.library import Library, passages_of
+from chase.benchmarks.corpus.schema import (
     ANY,
     MATCHES,
     MOST_RESULTS,
@@ -17,8 +17,7 @@ from chase.benchmarks.officeqa.schema import (
     show_arguments,
     show_layout,
 )
-from chase.benchmarks.officeqa.tools import OfficeEnvironment
-from chase.benchmarks.officeqa.world import World
+from chase.benchmarks.corpus.world import World
 from chase.core.values import Json
 
 
@@ -29,16 +28,16 @@ class Outputs:
     state: World
     library: Library
 
-    def _environment(self) -> OfficeEnvironment:
+    def _environment(self) -> CorpusEnvironment:
         names, state = self.state.protocol.interface, self.state
-        return OfficeEnvironment("", self.library, names, operations=state.operations, limits=state.limits)
+        return CorpusEnvironment("", self.library, names, operations=state.operations, limits=state.limits)
 
     def _call(self, tool: str, arguments: Mapping[str, Json]) -> tuple[list[Mapping[str, Json] | None], str]:
         """The items under canonical names (None where one cannot be brought back), and the text as it was shown."""
         names = self.state.protocol.interface
         text = self._environment().call(names.tool_names[tool], show_arguments(names, tool, arguments)).text
-        items = json.loads(text).get(show_layout(names).items, [])
-        found = [canonical_fields(names, tool, item) for item in items]
+        items = names.manner().items(text, show_layout(names))
+        found = [canonical_fields(names, tool, item) for item in items or ()]
         expected = set(RESULT_FIELDS[tool])
         return [None if isinstance(item, str) or item.keys() != expected else item for item in found], text
 

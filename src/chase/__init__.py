@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         plan,
         repair,
         rollout,
+        scan,
         write_report,
     )
 
@@ -41,6 +42,7 @@ __all__ = [
     "plan",
     "repair",
     "rollout",
+    "scan",
     "write_report",
 ]
 

@@ -32,6 +32,7 @@ from chase.runs.results import (
     RepairResult,
     RolloutResult,
 )
+from chase.runs.scan_settings import ScanSettings
 from chase.runs.settings import (
     AnalyzeSettings,
     AuditSettings,
@@ -45,6 +46,7 @@ from chase.runs.settings import (
 
 if TYPE_CHECKING:
     from chase.report.writing import Report
+    from chase.runs.scan import ScanResult
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -66,6 +68,10 @@ class _Compare(CompareSettings):
 
 
 class _Audit(AuditSettings):
+    progress: Progress = None
+
+
+class _Scan(ScanSettings):
     progress: Progress = None
 
 
@@ -207,6 +213,15 @@ def plan(given: Mapping[str, Any], listener: Listener) -> PlanResult:
     from chase.runs.plan import plan as made
 
     return made(asked)
+
+
+@_takes(_Scan)
+def scan(given: Mapping[str, Any], listener: Listener) -> ScanResult:
+    """Which observables of a benchmark's protocol go with evidence or the answer, and what takes that away."""
+    asked = raw_settings(ScanSettings, given)
+    from chase.runs.scan import scan as made
+
+    return made(asked, listener)
 
 
 @_takes(_Repair)

@@ -16,6 +16,8 @@ COMMANDS: Mapping[str, str] = {
     "verdict.",
     "plan": "Say how many tasks and rollouts it takes to confirm or certify a gain destruction, and what more of each "
     "buys.",
+    "scan": "Say which observables of a benchmark give its evidence or its answers away, and write what takes that "
+    "away.",
     "repair": "Take out of a harness what an audit confirmed to be a shortcut, and measure what is left on other "
     "tasks.",
     "rollout": "Score a harness: the mean within task, then across tasks. What the store has is not run again.",

@@ -43,6 +43,11 @@ class Forecast:
     evaluation: Kind = "full"
     """How candidates are evaluated. Where it is not in full, the most is still the full schedule."""
 
+    @property
+    def rollouts_between(self) -> tuple[int, int]:
+        """How many in all, at least and at most."""
+        return round(sum(r.count.least for r in self.rollouts)), round(sum(r.count.most for r in self.rollouts))
+
 
 def forecast_evolution(plan: Plan, *, certify: bool = True) -> Forecast:
     """The bounds of `chase evolve`."""

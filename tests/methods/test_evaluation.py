@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from chase.agents.history import RELEASED, History
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.cli.narration import lines
 from chase.core.errors import UserError
 from chase.core.events import Confirmed, FinalSelected, Selected
 from chase.methods.arena import Arena, Contender, Means, SomeTasks, Variant
@@ -33,6 +32,7 @@ from chase.methods.options import settle_options
 from chase.methods.selection import ArchiveGate, ScoreUnder, SelectionRule, Standing, Violation
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.transformation import OperatorList
+from chase.runs.narration import lines
 from tests.engine.rollouts import make_harness
 from tests.methods.runs import Told, few_tasks, plan, running, texts
 

@@ -105,8 +105,7 @@ def _destroyed(
                 broken = variant in entry["violates"]
                 yield from ([box] if broken else hatched(box, "b-line", 6))
                 word = f"{points(value)} {'✗' if broken else '✓'}"
-                side = 5 if value >= 0 else -5
-                yield Label(x=at + side, y=box.y + 9, text=word, style="soft", anchor="start" if value >= 0 else "end")
+                yield Label(x=WIDTH - 6, y=box.y + 9, text=word, style="soft", anchor="end")
         y += (len(variants) + 1) * BAR + GAP
     if epsilon is not None:
         x = scale.at(epsilon)
@@ -224,7 +223,7 @@ def paired(outcomes: Sequence[PairedOutcomes], words: Mapping[str, str]) -> Draw
 
 def _paired_label(found: PairedOutcomes, words: Mapping[str, str]) -> str:
     said = f"{found.variant}: {words[found.variant]}" if found.variant in words else found.variant
-    return shortened(said if found.harness in ("H", "H*") else f"{found.harness}, {said}", 40)
+    return shortened(said if found.harness in ("H", "H*") else f"{found.harness}, {said}", 44)
 
 
 def _outcome_key(x: float) -> Iterator[Mark]:

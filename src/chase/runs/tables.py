@@ -45,7 +45,7 @@ _SIGNS = {
     "”": "''",
     "…": r"\ldots{}",
 }
-_MARKDOWN = re.compile(r"([\\`*\[\]<>|~$!]|(?<!\w)_|_(?!\w))")
+_MARKDOWN = re.compile(r"([\\`*\[\]<>|~$!]|(?<![\w\u0302])_|_(?!\w))")
 _FORMULA = re.compile(r"\s*[=+\-@]|[\t\r]")
 """How a cell begins that a spreadsheet would compute."""
 WRAPPED = "p"

@@ -198,7 +198,9 @@ class RolloutSettings(Paid, What):
     exclude_task: Annotated[Sequence[str], Several()] = setting((), "Leave a task out.", "Sizes", metavar="ID")
 
 
-FEW_TASKS = {"evo": 4, "disc": 4, "conf": 4, "cert": 8}
+FEW_TASKS = {"evo": 4, "disc": 4, "conf": 4, "sealed": 8}
+"""`conf`: each confirmation set; `sealed`: each of those that are opened at the end."""
+ONCE = {"evo": 1, "disc": 1, "conf": 1, "sealed": 1}
 PILOT = {"rounds": 1, "split_sizes": FEW_TASKS, "proposals": 4, "history_tokens": 30_000}
 
 
@@ -266,7 +268,7 @@ class EvolveSettings(Paid, Proposers, Sizes, What):
     """What `chase evolve` takes."""
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "pilot": {**PILOT, "rollouts": {"evo": 1, "disc": 1, "conf": 1, "cert": 1}}
+        "pilot": {**PILOT, "rollouts": ONCE}
     }
     of_method: ClassVar[Mapping[str, str]] = {
         "rounds": "rounds", "epsilon": "epsilon", "eta": "eta", "proposals": "proposals", "reduce": "no_reduce",
@@ -321,7 +323,7 @@ class CompareSettings(Paid, Proposers, Sizes, On):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "pilot": {
             "rounds": 1, "split_sizes": FEW_TASKS, "history_tokens": 30_000,
-            "rollouts": {"evo": 1, "disc": 1, "conf": 1, "cert": 1},
+            "rollouts": ONCE,
         }
     }  # fmt: skip
 

@@ -114,8 +114,8 @@ async def certify(
     others = sorted(benchmark.sealed - {"cert"})
     jobs = []
     for role in ("cert", *others):
-        variants = evolved.variants if role == "cert" else evolved.variants[:1]
-        pairs = [(h.harness, v.transformation) for h in (initial, final) for v in variants]
+        planned = evolved.variants if role == "cert" else evolved.variants[:1]
+        pairs = [(h.harness, v.transformation) for h in (initial, final) for v in planned]
         jobs += jobs_of(benchmark, pairs, benchmark.tasks(role), rollouts[role], run_seed)
     opening = unseal(store, run, _committed(evolved), reason, room=runner.room(jobs))
     tell(CertificationStarted(tasks=sum(len(benchmark.tasks(role)) for role in benchmark.sealed)))

@@ -138,7 +138,8 @@ def split_sizes(
 
     A size beyond what a role has is refused, but for a preset's own (`at_most`): a small benchmark is small already.
     """
-    there, sizes = role_sizes(benchmark), {}
+    there = role_sizes(benchmark)
+    sizes: dict[str, int] = {}
     for role, size in ByRole(2).check(given or {}).items():
         meant = _meant("split_sizes", role, benchmark)
         most = min(there[name] for name in meant)

@@ -267,9 +267,7 @@ class RepairSettings(RunOptions, Money):
 class EvolveSettings(Paid, Proposers, Sizes, What):
     """What `chase evolve` takes."""
 
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "pilot": {**PILOT, "rollouts": ONCE}
-    }
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"pilot": {**PILOT, "rollouts": ONCE}}
     of_method: ClassVar[Mapping[str, str]] = {
         "rounds": "rounds", "epsilon": "epsilon", "eta": "eta", "proposals": "proposals", "reduce": "no_reduce",
         "repair": "repair", "confirmation": "confirmation", "placebos": "placebos",

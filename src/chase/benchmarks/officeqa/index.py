@@ -146,8 +146,8 @@ def _build(folder: Path, documents: Documents, tell: Progress, total: int | None
         raise (DiskError(f"an index cannot be written: {error}") if "IO error" in str(error) else error) from None
     finally:
         writer.wait_merging_threads()
-    sizes = {path.name: path.stat().st_size for path in folder.iterdir() if not path.name.startswith(".")}
-    (folder / _CONTENTS).write_text(canonical_json({"documents": names, "sizes": sizes}))
+    states = {path.name: _state(path) for path in folder.iterdir() if not path.name.startswith(".")}
+    (folder / _CONTENTS).write_text(canonical_json({"documents": names, "states": states}))
 
 
 def _add_all(writer: tantivy.IndexWriter, documents: Documents, tell: Progress, total: int | None) -> list[str]:
@@ -166,12 +166,18 @@ def _add_all(writer: tantivy.IndexWriter, documents: Documents, tell: Progress, 
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether an index is there and its files are as long as they were."""
+    """Whether an index is there, its files are as they were written, and it can be opened."""
     try:
-        sizes = json.loads((folder / _CONTENTS).read_bytes())["sizes"]
-        return all((folder / name).stat().st_size == size for name, size in sizes.items())
-    except (OSError, ValueError, KeyError, TypeError):
+        states = json.loads((folder / _CONTENTS).read_bytes())["states"]
+        unchanged = all(_state(folder / name) == state for name, state in states.items())
+        return unchanged and len(PassageIndex(folder)) >= 0
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False
+
+
+def _state(path: Path) -> list[int]:
+    state = path.stat()
+    return [state.st_size, state.st_mtime_ns]
 
 
 def _schema() -> tantivy.Schema:

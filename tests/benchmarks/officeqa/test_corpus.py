@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from chase.benchmarks.officeqa import corpus as corpus_module
 from chase.benchmarks.officeqa.corpus import (
     Corpus,
+    decode,
     document_id,
     document_paths,
     file_facts,

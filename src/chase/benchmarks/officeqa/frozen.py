@@ -50,6 +50,11 @@ def open_converted(folder: Path, memory: Path, place: Path, tell: Progress = lam
     return corpus
 
 
+def _count_lines(content: bytes, _: Path) -> int:
+    """Of a converted text, which may be empty; one that was damaged has another hash, and that is told."""
+    return len(split_lines(content.decode("utf-8", "replace")))
+
+
 def _convert(targets: Mapping[Path, Path], texts: Path, tell: Progress) -> None:
     if all(target.exists() for target in targets.values()):
         return

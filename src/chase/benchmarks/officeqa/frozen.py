@@ -37,12 +37,7 @@ def open_converted(folder: Path, memory: Path, place: Path, tell: Progress = lam
     targets = {path: texts / f"{digest([path.stem, facts.sha256])[:40]}{SUFFIX}" for path, facts in inputs.items()}
     _convert(targets, texts, tell)
     key = digest(sorted([path.name, facts.sha256] for path, facts in inputs.items()))[:40]
-    found = file_facts(
-        list(targets.values()),
-        texts / f"{key}.files",
-        tell,
-        lambda content, _: len(split_lines(content.decode("utf-8", "replace"))),
-    )
+    found = file_facts(list(targets.values()), texts / f"{key}.files", tell, _count_lines)
     if not any(facts.lines for facts in found.values()):
         raise UserError(f"no document in {folder} holds any text. Get the files again as they were released.")
     corpus = Corpus(found, {target: f"{path.stem}{SUFFIX}" for path, target in targets.items()})

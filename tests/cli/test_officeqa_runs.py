@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from chase.benchmarks.officeqa.releases import FOLDERS
 from chase.core.events import Event
 from chase.protocol.transformation import OperatorList
 from chase.runs.listening import Building, Silent
@@ -62,6 +66,35 @@ def test_a_cap_that_leaves_no_room_for_the_other_corpus_leaves_the_seal_closed(
     assert stopped.code == 4, stopped.err
     assert "are opened" not in stopped.err
     assert chase(*asked, "--budget-tokens", 2 * for_certification_alone).code == 0
+
+
+def test_a_run_is_certified_where_its_data_are_now(chase: Commands, officeqa_data: Path, tmp_path: Path) -> None:
+    shutil.copytree(officeqa_data, tmp_path / "here")
+    evolving = ("evolve", "--benchmark", "officeqa", "--data", "here", "--model", "lexical", "--preset", "pilot")
+    chase.json(*evolving, "--no-certify")
+    (tmp_path / "here").rename(tmp_path / "there")
+    command = [sys.executable, "-m", "chase", "certify", "latest"]  # a process that has not opened the data yet
+    gone = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
+    assert gone.returncode == 3
+    assert "here is no folder" in gone.stderr
+    shutil.copytree(tmp_path / "there", tmp_path / "other")
+    bulletin = next((tmp_path / "other" / FOLDERS["full"]).iterdir())
+    bulletin.write_text(bulletin.read_text() + "one more line\n")
+    other = chase("certify", "latest", "--data", "other")
+    assert other.code == 2
+    assert "are opened" not in other.err
+    assert chase.json("certify", "latest", "--data", "there")["certification"]["elsewhere"]["prov2"]["H*"]["n"] == 4
+
+
+def test_a_run_finds_its_data_from_another_folder(
+    chase: Commands, officeqa_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(officeqa_data, tmp_path / "here")
+    evolving = ("evolve", "--benchmark", "officeqa", "--data", "here", "--model", "lexical", "--preset", "pilot")
+    chase.json(*evolving, "--no-certify")
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    assert chase.json("certify", "latest")["certification"]["tasks"] == 8
 
 
 def test_a_pilot_shrinks_every_sealed_set(chase: Commands, officeqa_data: Path) -> None:

@@ -16,6 +16,7 @@ from chase.runs.kinds import (
     Amount,
     Benchmarks,
     ByRole,
+    DataFolder,
     Dollars,
     Folder,
     Harnesses,
@@ -73,7 +74,7 @@ class On(Asked):
     benchmark: Annotated[str | Benchmark[Any], Benchmarks()] = setting(
         DEFAULT, "e.g. syn-ledger@7", "What", metavar="B", common=True
     )
-    data: Annotated[str | Path | None, Folder()] = setting(
+    data: Annotated[str | Path | None, DataFolder()] = setting(
         None, "The folder with the benchmark's data, for one that needs it.", "What", metavar="DIR"
     )
 
@@ -88,7 +89,7 @@ class Sizes(Settings):
     """How much of a benchmark is used."""
 
     split_sizes: Annotated[Counts | None, ByRole(2)] = setting(
-        None, "Fewer tasks by role, e.g. evo=8,conf=8,cert=16", "Sizes", metavar="SIZES"
+        None, "Fewer tasks by role, e.g. evo=8,conf=8,sealed=16", "Sizes", metavar="SIZES"
     )
     preset: Annotated[str | None, Text()] = setting(
         None, "pilot: small sizes, for a first try with a key.", "Sizes", metavar="NAME", part="choice"
@@ -188,7 +189,7 @@ class RolloutSettings(Paid, What):
         None, "A harness folder.", "What", metavar="DIR", common=True
     )
     split: Annotated[str, Text()] = setting(
-        "evo", "evo, disc, conf1, conf2, conf3 or cert", "What", metavar="SET", common=True
+        "evo", "evo, disc, conf1, conf2, conf3 or cert; of OfficeQA also prov2", "What", metavar="SET", common=True
     )
     variant: Annotated[str, Text()] = setting("released", VARIANTS, "What", metavar="V")
     unseal: Annotated[str | None, Reason()] = setting(None, "Why cert is opened.", "What", metavar="REASON", part="act")
@@ -258,6 +259,9 @@ class RepairSettings(RunOptions, Money):
     )  # fmt: skip
     benchmark: Annotated[str | Benchmark[Any] | None, Benchmarks()] = setting(
         None, "The audit's, where its name does not open it.", "What", metavar="B", part="choice"
+    )
+    data: Annotated[str | Path | None, DataFolder()] = setting(
+        None, "Where the benchmark's data are now, if not where they were.", "What", metavar="DIR", part="choice"
     )
     epsilon: Annotated[str | float | None, OfMethod()] = setting(
         None, "Most gain destruction that is left; default: the benchmark's.", "Sizes", metavar="E"
@@ -361,6 +365,9 @@ class CertifySettings(Caps, Located):
 
     required: ClassVar[tuple[str, ...]] = ()
 
+    data: Annotated[str | Path | None, DataFolder()] = setting(
+        None, "Where the benchmark's data are now, if not where they were.", "Run", metavar="DIR", part="act"
+    )
     reopen: Annotated[str | None, Reason()] = setting(
         None, "Certify again. The reason stays in the record.", "Run", metavar="REASON", part="act", common=True
     )
@@ -414,7 +421,7 @@ class PlanSettings(Located):
     benchmark: Annotated[str | Benchmark[Any] | None, Benchmarks()] = setting(
         None, "e.g. syn-ledger@7x40; default: the run's.", "What", metavar="B", part="act", common=True
     )
-    data: Annotated[str | Path | None, Folder()] = setting(
+    data: Annotated[str | Path | None, DataFolder()] = setting(
         None, "The folder with the benchmark's data, for one that needs it.", "What", metavar="DIR", part="act"
     )
     delta: Annotated[float, Share()] = setting(

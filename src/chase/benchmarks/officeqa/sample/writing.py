@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 
+from chase.benchmarks.corpus.workplace import own_folder
 from chase.benchmarks.officeqa.releases import FOLDERS, MANIFEST, RELEASES, SAMPLE_SCHEMA, Release
 from chase.benchmarks.officeqa.sample.elements import elements
 from chase.benchmarks.officeqa.sample.grouping import components
@@ -18,7 +19,6 @@ from chase.benchmarks.officeqa.sample.plans import Plans
 from chase.benchmarks.officeqa.sample.questions import Made, make_questions
 from chase.benchmarks.officeqa.sample.rendering import as_parsed_json, as_text
 from chase.benchmarks.officeqa.sample.shape import Document, Shape
-from chase.benchmarks.officeqa.workplace import own_folder
 from chase.core.errors import UserError
 from chase.core.interfaces import Progress
 from chase.core.keyed import key_bits

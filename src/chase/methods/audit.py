@@ -27,11 +27,12 @@ from chase.core.keyed import canonical_json
 from chase.core.values import Json
 from chase.engine.control import check_control
 from chase.engine.evaluator import Evaluator, jobs_of, unseal
+from chase.engine.rollout import Contestant
 from chase.engine.runner import Pace, Progress, Runner
 from chase.engine.sandbox import Sandbox
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness
-from chase.methods.arena import Contender, StoreArena, Variant
+from chase.methods.arena import Entrant, StoreArena, Variant, as_contender
 from chase.methods.attribution import MOST_VARIANTS, Attribution, Edit, attribute, edits_of, further_harnesses
 from chase.methods.audit_findings import Finding, Found, Judged, Pair, judge_pair
 from chase.methods.counterfactuals import discover, estimate_json, proposal_of, screening_json
@@ -88,8 +89,8 @@ class AuditOutcome(Judged[Finding]):
 class Audit:
     """One audit. Its arena pools `search` and `confirm` from the roles that its evaluator holds."""
 
-    initial: Contender
-    harness: Contender
+    initial: Entrant
+    harness: Entrant
     arena: StoreArena
     desk: ChallengerDesk
     kit: ProtocolKit
@@ -189,10 +190,11 @@ class Audit:
         variants = [
             Variant(name=f.name, transformation=proposal_of(f.screened).transformation, told=False) for f in counted
         ]
-        further = further_harnesses(self.initial.harness, self.harness.harness, edits)
+        initial, harness = as_contender(self.initial), as_contender(self.harness)
+        further = further_harnesses(initial.harness, harness.harness, edits)
         self.tell(AuditAttributionStarted(edits=len(edits), harnesses=len(further), variants=len(variants)))
         found = await attribute(
-            self.arena, CONFIRM, edits, initial=self.initial, harness=self.harness, released=self.released,
+            self.arena, CONFIRM, edits, initial=initial, harness=harness, released=self.released,
             variants=variants, level=self.settings.level, cleared=outcome.verdict.word == "supported",
         )  # fmt: skip
         return replace(outcome, attribution=found)
@@ -228,8 +230,8 @@ def _operators(screened: Screening) -> Counter[str]:
 class AuditPlan(Design):
     """What an audit is: everything that decides its result."""
 
-    baseline: Harness
-    harness: Harness
+    baseline: Contestant
+    harness: Contestant
     challenger: Challenger
     settings: SearchSettings
     confirm_size: int | None = None
@@ -246,10 +248,15 @@ class AuditPlan(Design):
 
     def edits(self) -> list[Edit]:
         """What they are attributed to."""
-        return edits_of(self.baseline, self.harness, self._check)
+        baseline, harness = self.harnesses
+        return edits_of(baseline, harness, lambda mixture: check_mixture(mixture, baseline, harness, self.benchmark))
 
-    def _check(self, harness: Harness) -> None:
-        check_mixture(harness, self.baseline, self.harness, self.benchmark)
+    @property
+    def harnesses(self) -> tuple[Harness, Harness]:
+        """Baseline and harness; agents that play by themselves are none."""
+        if not isinstance(self.baseline, Harness) or not isinstance(self.harness, Harness):
+            raise UserError("an agent of your own has no edits that could be told apart: leave --attribute out.")
+        return self.baseline, self.harness
 
     def describe(self, fingerprint: str) -> dict[str, Json]:
         """The audit's identity; `fingerprint` is the connected model's."""
@@ -312,8 +319,8 @@ async def audit_harness(
     attach_agents((plan.challenger,), store, use, journal.path, tell, model.meter, hidden)
     tree = HistoryWriter(journal.path / "history" / "challenger", records=False)
     audit = Audit(
-        initial=Contender(name="H0", harness=plan.baseline),
-        harness=Contender(name="H", harness=plan.harness),
+        initial=Entrant(name="H0", harness=plan.baseline),
+        harness=Entrant(name="H", harness=plan.harness),
         arena=pooled_arena(evaluator, confirm, plan.confirm_size, {SEARCH: tree}),
         desk=ChallengerDesk(challenger=plan.challenger, tree=tree, journal=journal, kit=plan.kit, seed=plan.seed),
         kit=plan.kit,

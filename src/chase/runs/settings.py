@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from chase.benchmarks.registry import DEFAULT
-from chase.core.interfaces import Benchmark
+from chase.core.interfaces import Benchmark, OwnAgent
 from chase.harness.spec import Harness
 from chase.methods.registry import BUILT_IN, DEFAULT_METHOD
+from chase.runs.command_settings import Commands, OwnAgents
 from chase.runs.declaring import Settings, setting
 from chase.runs.kinds import (
     MOST,
+    Agents,
     Amount,
     Benchmarks,
     ByRole,
@@ -95,7 +97,7 @@ class Sizes(Settings):
     )
 
 
-class Challengers(Settings):
+class Challengers(Commands):
     """Who challenges, and what agents of any role may."""
 
     challenger: Annotated[str | None, Text()] = setting(
@@ -113,15 +115,6 @@ class Challengers(Settings):
     )
     allow_network: Annotated[bool, Toggle()] = setting(
         False, "A coding agent may use the network: a hosted one must.", "Agents"
-    )
-    unconfined: Annotated[bool, Toggle()] = setting(
-        False, "Run a coding agent without bubblewrap. It sees all that you see.", "Agents"
-    )
-    pass_env: Annotated[str | Sequence[str] | None, Names()] = setting(
-        None, "Environment variables that a coding agent gets.", "Agents", metavar="NAMES"
-    )
-    readable: Annotated[str | Sequence[str] | None, Names()] = setting(
-        None, "Further paths that a coding agent can read.", "Agents", metavar="PATHS"
     )
 
 
@@ -179,7 +172,7 @@ class Paid(RunOptions, Money, Asked):
     """What every run that asks models takes."""
 
 
-class RolloutSettings(Paid, What):
+class RolloutSettings(Paid, OwnAgents, What):
     """What `chase rollout` takes."""
 
     required: ClassVar[tuple[str, ...]] = ("model", "harness")
@@ -202,7 +195,7 @@ FEW_TASKS = {"evo": 4, "disc": 4, "conf": 4, "cert": 8}
 PILOT = {"rounds": 1, "split_sizes": FEW_TASKS, "proposals": 4, "history_tokens": 30_000}
 
 
-class AuditSettings(Paid, Challengers, Sizes, What):
+class AuditSettings(Paid, Challengers, OwnAgents, Sizes, What):
     """What `chase audit` takes."""
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"pilot": {**PILOT, "rollouts": 1}}
@@ -213,6 +206,12 @@ class AuditSettings(Paid, Challengers, Sizes, What):
     )
     baseline: Annotated[HarnessLike | None, Harnesses()] = setting(
         None, "What its gain is over; default: H_0.", "What", metavar="DIR", common=True
+    )
+    baseline_command: Annotated[str | OwnAgent | None, Agents()] = setting(
+        None, "Your own agent's baseline: a command.", "What", metavar="COMMAND", common=True
+    )
+    baseline_folder: Annotated[str | Path | None, Folder()] = setting(
+        None, "The baseline's files; default: --agent-folder.", "What", metavar="DIR", common=True
     )
     transformations: Annotated[Sequence[str | Path], Several()] = setting(
         (), "Test these; do not search.", "What", metavar="FILE"

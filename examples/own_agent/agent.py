@@ -1,9 +1,9 @@
-"""An agent with a loop of its own: it opens at most six of a Syn-Ledger task's files and works the answer out.
+"""An agent with a loop of its own: it opens at most seven of a Syn-Ledger task's files and works the answer out.
 
 How it chooses the files is its one argument:
 
     chance     in an order drawn from the task's seed
-    shallow    those that lie least deep first
+    shallow    those first that lie least deep, and of these those with short names
     search     those first that the benchmark's search tool says match the question (over MCP)
 
 Plain Python, nothing of CHASE. `docs/own-agent.md` audits it.
@@ -18,7 +18,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MOST_OPENED = 6
+MOST_OPENED = 7
 FIELDS = ("entity", "period", "category", "status", "version", "basis", "amount")
 WANTED = {"status": "approved", "version": "prevailing", "basis": "enacted"}
 QUESTIONS = {
@@ -53,7 +53,7 @@ def records(text):
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
     rows = rows or [row for row in csv.reader(io.StringIO("\n".join(lines))) if len(row) == len(FIELDS)]
     for row in rows:
-        yield dict(zip(FIELDS, row))
+        yield dict(zip(FIELDS, row, strict=False))
     pairs = [line.split(":", 1) for line in lines if ":" in line]
     current = {}
     for name, value in ((name.strip().lower(), value.strip()) for name, value in pairs):
@@ -95,14 +95,14 @@ class Tools:
 def in_order(how, task, files, entity, needed):
     """The files in the order in which they are opened."""
     if how == "shallow":
-        return sorted(files, key=lambda path: (path.count("/"), path))
+        return sorted(files, key=lambda path: (path.count("/"), len(path.rsplit("/", 1)[-1])))
     shuffled = random.Random(task["seed"]).sample(files, len(files))
     if how == "chance":
         return shuffled
     tools, first = Tools(), []
     for category, period in needed:
-        hits = tools.call("search", query=f"{entity} {period} {category}", limit=6).splitlines()
-        matching = [line for line in hits if "no match" not in line and "match" in line]
+        hits = tools.call("search", query=f"{entity} {period} {category}", limit=7).splitlines()
+        matching = [line for line in hits if line.endswith(" matches")]
         first += [path for path in files if any(path in line for line in matching) and path not in first]
     return first + [path for path in shuffled if path not in first]
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         load_harness,
         open_benchmark,
         plan,
+        python_agent,
         repair,
         rollout,
     )
@@ -38,6 +39,7 @@ __all__ = [
     "load_harness",
     "open_benchmark",
     "plan",
+    "python_agent",
     "repair",
     "rollout",
 ]

@@ -105,6 +105,15 @@ class StoreArena:
         """The ids of a role's tasks."""
         return sorted(task for chosen in self._tasks[role].values() for task in chosen)
 
+    async def traces(self, entrant: Entrant, variant: Variant, role: str) -> list[Json]:
+        """The traces of all its rollouts under a variant on a role's tasks; what was evaluated costs nothing."""
+        found = []
+        for held, tasks in self._held((role,)).items():
+            asked = [(entrant.harness, variant.transformation)]
+            (cell,) = await self._evaluator.evaluate_all(asked, held, tasks)
+            found += [self._evaluator.trace(digest) for of_task in cell.rollouts.values() for digest in of_task]
+        return found
+
     async def means(
         self,
         harnesses: Sequence[Entrant],

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from chase.agents.history import HistoryWriter
@@ -38,6 +39,7 @@ from chase.methods.audit_findings import Finding, Found, Judged, Pair, judge_pai
 from chase.methods.counterfactuals import discover, estimate_json, proposal_of, screening_json
 from chase.methods.desks import ChallengerDesk, archive_note
 from chase.methods.journal import Journal
+from chase.methods.reach import Reach
 from chase.methods.run import Design
 from chase.models.chat import ChatModel
 from chase.protocol.kit import ProtocolKit
@@ -102,11 +104,17 @@ class Audit:
     """The edits that gain and destruction are attributed to; None: that is left out."""
     tried: list[dict[str, Json]] = field(default_factory=list)
 
+    @cached_property
+    def reach(self) -> Reach:
+        """What of a transformation can touch the pair."""
+        pair = (self.harness, self.initial)
+        return Reach(benchmark=self.kit.benchmark, arena=self.arena, pair=pair, released=self.released)
+
     async def run(self, given: Sequence[Draft] = ()) -> AuditOutcome:
         """Search, or take what was given; then confirm all of it at once, and judge."""
         if self.harness.harness.hash == self.initial.harness.hash:
             raise UserError("the harness and its baseline are the same: there is no gain to audit.")
-        found = [(self._accepted(draft), None) for draft in given] if given else await self._search()
+        found = await self._given(given) if given else await self._search()
         outcome = await self._confirm(self._unpadded(_distinct(found)), searched=not given)
         return outcome if self.edits is None else await self._attributed(outcome, self.edits)
 
@@ -122,12 +130,13 @@ class Audit:
                 t, self.harness, self.initial, proposals=self.settings.proposals,
                 evaluated=self.settings.evaluated, archived=seen,
             )  # fmt: skip
+            drafts, idle = await self.reach.parted_drafts(drafts, self.kit, SEARCH)
             discovery = await discover(
                 self.arena, self.kit, drafts, pair=pair, role=SEARCH, tasks=tasks, archived=frozenset(seen),
                 count=self.settings.evaluated, reduce=self.settings.reduce,
             )  # fmt: skip
             evaluated = {proposal_of(s).transformation.hash: e for s, e in discovery.evaluated}
-            tried = [screening_json(screened) for screened in discovery.screened]
+            tried = [screening_json(screened) for screened in (*discovery.screened, *idle)]
             drafted = {record["hash"] for record in tried}
             reduced = (screening_json(screened) for screened, _ in discovery.evaluated)
             tried += [record for record in reduced if record["hash"] not in drafted]
@@ -157,6 +166,12 @@ class Audit:
                 if record["hash"] == transformation.hash and record["destruction"]:
                     record["reason"] = f"not taken to confirmation: it destroys no more than {what} alone"
         return kept
+
+    async def _given(self, given: Sequence[Draft]) -> list[Found]:
+        """What was given and can touch the pair; the rest stays in the record with the reason."""
+        kept, idle = await self.reach.parted([self._accepted(draft) for draft in given], CONFIRM)
+        self.tried += [{**screening_json(screened), "destruction": None} for screened in idle]
+        return [(screened, None) for screened in kept]
 
     def _accepted(self, draft: Draft) -> Screening:
         screened = screen_draft(self.kit, draft, archived=())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,7 @@ class Audit(Prepared[AuditSettings]):
                 pace=run.pace,
             )
         seen = seen_of(run, {"agent": plan.harness, "baseline": plan.baseline})
-        noticed = self._noticed(run, seen)
+        noticed = self._noticed(run, seen, audited.tried)
         return {
             "run": run.id,
             "benchmark": self.benchmark.name,
@@ -89,10 +89,10 @@ class Audit(Prepared[AuditSettings]):
             "warnings": note_models(served_models(run.store, run.id), run.model, noticed.texts),
         }
 
-    def _noticed(self, run: OpenRun, seen: Mapping[str, Json] | None) -> Notices:
+    def _noticed(self, run: OpenRun, seen: Mapping[str, Json] | None, tried: Sequence[Mapping[str, Json]]) -> Notices:
         harness, baseline = self.plan.harness, self.plan.baseline
         if not isinstance(harness, Harness) or not isinstance(baseline, Harness):
-            return Notices(hook_failures=[], texts=notes_on(seen))
+            return Notices(hook_failures=[], texts=notes_on(seen, tried))
         named = self.settings.harness
         return notice(run, Compared(harness=harness, baseline=baseline, baseline_name="the baseline", source=named))
 

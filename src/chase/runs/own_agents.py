@@ -17,6 +17,7 @@ from chase.core.interfaces import OwnAgent
 from chase.core.values import Json
 from chase.engine.rollout import Contestant
 from chase.harness.spec import Harness
+from chase.methods.reach import OUT_OF_REACH
 from chase.models.config import NO_MODEL
 from chase.runs.config import RawSettings
 from chase.runs.life import OpenRun
@@ -34,6 +35,8 @@ def settled(said: RawSettings[S]) -> S:
     if not settings.agent_command:
         if idle := [name for name in OF_OWN_AGENTS if name in said.given]:
             raise UserError(f"{_flag(idle[0])} is for an agent of your own: give --agent-command, or leave it out.")
+        if settings.model == NO_MODEL:
+            raise UserError(f"model={NO_MODEL} answers nothing: it is for agents of your own. Name a model.")
         return settings
     for name in OF_HARNESSES:
         if getattr(settings, name, None) not in (None, False, NO_MODEL):
@@ -110,9 +113,10 @@ def seen_of(run: OpenRun, agents: Mapping[str, Contestant]) -> dict[str, Json] |
     return found
 
 
-def notes_on(seen: Mapping[str, Json] | None) -> list[str]:
-    """What whoever reads a result has to know of the agents in it."""
-    notes = []
+def notes_on(seen: Mapping[str, Json] | None, tried: Sequence[Mapping[str, Json]] = ()) -> list[str]:
+    """What whoever reads a result has to know of the agents in it; `tried` is what an audit tried."""
+    idle = dict.fromkeys(record["what"] for record in tried if record["reason"] == OUT_OF_REACH)
+    notes = [f"not tested: {what}: {OUT_OF_REACH}" for what in idle]
     for name, agent in (seen or {}).items():
         ended = {reason: count for reason, count in agent["outcomes"].items() if reason != "answered"}
         if ended:

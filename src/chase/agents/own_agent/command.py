@@ -90,6 +90,7 @@ class CommandAgent:
     def check(self) -> None:
         """Refuse what could not be started, before anything is built or run."""
         require_sdk()
+        _ = self.folder_hash
         program = self.confinement.words[0]
         if program.startswith(f"{AGENT}/") and not (self.given.folder / program.removeprefix(f"{AGENT}/")).is_file():
             raise UserError(

@@ -24,7 +24,7 @@ from tests.agents.desk_commands import PYTHON, needs_bubblewrap, processes_with
 from tests.agents.own_agents import agent_folder
 from tests.cli.commands import Commands, checked
 from tests.cli.fork_server import BENCHMARK
-from tests.cli.processes import Server, scored, wait_until
+from tests.cli.processes import Server, saved_now, scored, wait_until
 
 pytestmark = needs_bubblewrap
 
@@ -120,7 +120,7 @@ def test_the_worked_examples_shortcut_is_found_by_the_files_that_it_opens(whole:
     finished = whole(
         "audit", "--benchmark", "syn-ledger@7", "--agent-command", example("shallow"), "--agent-folder", EXAMPLE,
         "--baseline-command", example("chance"), *CONFINED, "--rounds", 1, "--rollouts", 1, "--no-reduce",
-        "--split-sizes", "evo=8,disc=8", "--json",
+        "--split-sizes", "evo=4,disc=4", "--json",
     )  # fmt: skip
     payload = checked(finished.out)
     assert (finished.code, payload["verdict"]) == (5, "not supported"), payload
@@ -135,7 +135,7 @@ def test_an_honest_improvement_keeps_its_gain(whole: Commands, tmp_path: Path) -
     finished = whole(
         "audit", "--benchmark", "syn-ledger@7", "--agent-command", example("search"), "--agent-folder", EXAMPLE,
         "--baseline-command", example("chance"), *CONFINED, "--rollouts", 1, "--transformations", "random.json",
-        "--json",
+        "--split-sizes", "conf=8", "--json",
     )  # fmt: skip
     payload = checked(finished.out)
     assert finished.code == 0
@@ -204,7 +204,7 @@ def test_a_killed_run_leaves_no_process_and_resumes_without_repeating(server: Se
         "--agent-folder", folder, *CONFINED, "--split", "conf1", "--rollouts", 1, "--workspace", ".", "--json",
     )  # fmt: skip
     killed = server.start(tmp_path, *command)
-    wait_until(lambda: scored(tmp_path) >= 3)
+    wait_until(lambda: saved_now(tmp_path) >= 3)
     killed.send(signal.SIGKILL)
     assert killed.wait() == -signal.SIGKILL
     wait_until(lambda: not any(processes_with(mark)))

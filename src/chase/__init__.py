@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         python_agent,
         repair,
         rollout,
+        scan,
+        write_report,
     )
 
 __all__ = [
@@ -42,6 +44,8 @@ __all__ = [
     "python_agent",
     "repair",
     "rollout",
+    "scan",
+    "write_report",
 ]
 
 

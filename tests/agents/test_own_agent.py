@@ -241,7 +241,7 @@ async def test_it_finds_no_role_variant_answer_other_task_or_store(
     words = [
         *others, task, *(ledger.view(other, ledger.variant("released")).question for other in others),
         ledger.variant(variant).hash, variant, "neutralise", "released", "D_cert", "evidence", "store.sqlite",
-        ledger.content_hash, str(state), *(file for file in (str(path) for path in ledger.private_paths)),
+        ledger.content_hash, "the store", *(file for file in (str(path) for path in ledger.private_paths)),
         *(f'"{name}"' for name in ledger.roles),
     ]  # fmt: skip
     prowl = PROWL.replace("{workspace!r}", repr(str(state.parent)))

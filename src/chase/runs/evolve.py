@@ -205,7 +205,7 @@ def prepare(said: RawSettings[EvolveSettings], opener: Opener, listener: Listene
         method=method,
         proposer=proposer,
         challenger=challenger,
-        rollouts=rollout_counts(settings.rollouts, benchmark.defaults.rollouts),
+        rollouts=rollout_counts(settings.rollouts, benchmark),
         seed=settings.seed,
         edit_space=edit_space,
     )
@@ -264,4 +264,5 @@ def found_of(plan: Plan, evolved: EvolutionOutcome) -> dict[str, Json]:
             for entry in evolved.archive.entries
             for transformation in (plan.kit.parse(entry.transformation).transformation,)
         ],
+        **({"evaluation": dict(evolved.evaluation)} if evolved.evaluation else {}),
     }

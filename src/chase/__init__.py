@@ -19,8 +19,11 @@ if TYPE_CHECKING:
         load_harness,
         open_benchmark,
         plan,
+        python_agent,
         repair,
         rollout,
+        scan,
+        write_report,
     )
 
 __all__ = [
@@ -38,8 +41,11 @@ __all__ = [
     "load_harness",
     "open_benchmark",
     "plan",
+    "python_agent",
     "repair",
     "rollout",
+    "scan",
+    "write_report",
 ]
 
 

@@ -23,6 +23,14 @@ class Building(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Scanning(Event):
+    """A benchmark is being scanned. Told often."""
+
+    benchmark: str
+    step: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Loading(Event):
     """A model on this machine is being hashed or loaded, and it takes a while. Told by another thread."""
 
@@ -41,6 +49,8 @@ class RunBegun(Event):
     """The command that goes on with it after an interruption; None: the same command does."""
     config: Mapping[str, Json]
     """What it is."""
+    rollouts: tuple[int, int] | None = None
+    """How many it takes at least and at most, where that is known."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -77,6 +77,9 @@ class Repair(Prepared[AuditSettings]):
     def out(self) -> Path | None:
         return None if self.asked.out is None else Path(self.asked.out)
 
+    def rollouts_between(self) -> tuple[int, int]:
+        return forecast_repair(self.plan).rollouts_between
+
     def identity(self, fingerprint: str) -> dict[str, Json]:
         return self.plan.describe(fingerprint)
 
@@ -224,6 +227,7 @@ def _settings_of(said: RawSettings[RepairSettings], audit: FinishedAudit) -> Raw
     given |= {
         "workspace": asked.workspace,
         "benchmark": asked.benchmark,
+        "data": asked.data,
         "harness": asked.harness or audit.folder.harness("H"),
         "baseline": asked.baseline or audit.folder.harness("H0"),
     }

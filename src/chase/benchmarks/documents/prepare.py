@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chase.benchmarks.corpus.texts import SUFFIX, Corpus, file_facts
+from chase.benchmarks.corpus.texts import SUFFIX, Corpus, file_facts, split_lines
 from chase.benchmarks.corpus.workplace import home, private_folder, write_whole
 from chase.benchmarks.documents.conversion import VERSION
 from chase.benchmarks.documents.examine import Examined
@@ -35,4 +35,8 @@ def ready_corpus(examined: Examined, tell: Progress = lambda _: None) -> Corpus:
         if not target.exists() or target.stat().st_size != len(content):
             write_whole(target, content)
     key = digest(sorted([document.path, document.sha256] for document in examined.documents))[:40]
-    return Corpus(file_facts(list(targets), texts / f"{key}.files", tell), document_id, targets)
+    return Corpus(file_facts(list(targets), texts / f"{key}.files", tell, _count_lines), document_id, targets)
+
+
+def _count_lines(content: bytes, _: Path) -> int:
+    return len(split_lines(content.decode()))

@@ -26,8 +26,8 @@ from chase.benchmarks.documents.description import (
     TatQa,
 )
 from chase.benchmarks.documents.judging import JudgeTerms, judge_terms
+from chase.benchmarks.documents.numbers import numbers_in
 from chase.benchmarks.officeqa import scoring as officeqa
-from chase.benchmarks.officeqa.numbers import numbers_in
 from chase.benchmarks.syn_ledger.scoring import normalise
 from chase.core.errors import SetupError, UserError
 from chase.core.values import Json

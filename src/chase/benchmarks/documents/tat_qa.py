@@ -2,7 +2,7 @@
 
 TAT-QA asks a question of a given context. In one folder of documents a question must say which it means: every document
 is headed `Report N`, with a number that a hash of the context's uid decides, and every question begins `In report N:`.
-Both are text, so no transformation touches them. Data: Zhu et al., ACL 2021, CC BY 4.0; none of it is in this project.
+Both are text, so no transformation touches them; files have names that say nothing. Data: Zhu et al., ACL 2021, CC BY 4.0; none of it is in this project.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, ValidationError
 from chase.benchmarks.documents.conversion import markdown_table
 from chase.benchmarks.documents.description import FILE
 from chase.core.errors import SetupError, UserError
-from chase.core.keyed import key_bits, sorted_by_key
+from chase.core.keyed import key_bits, opaque_id, sorted_by_key
 
 TOML = """\
 title = "TAT-QA, development set (Zhu et al., ACL 2021; CC BY 4.0)"
@@ -68,7 +68,7 @@ def import_tat_qa(path: Path, folder: Callable[[], Path]) -> Mapping[str, int]:
     rows: list[Mapping[str, Any]] = []
     for context in contexts:
         number = numbers[context.table.uid]
-        name = f"report-{number}.md"
+        name = f"{opaque_id('tat-qa', context.table.uid)}.md"
         (made / "documents" / name).write_text(_document(context, number), encoding="utf-8")
         rows += [
             {

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal
 
-from chase.benchmarks.officeqa.numbers import Number, numbers_in
+from chase.benchmarks.documents.numbers import Number, numbers_in
 
 Measure = Literal["f1", "exact"]
 FACTORS = {

@@ -60,7 +60,7 @@ class Documents:
         if description is None:
             raise UserError(f"{examined.folder} has no description.")
         self.description = description
-        self.scorer = scorers.open_scorer(description.scorer, examined.folder)
+        self.scorer = scorers.open_scorer(description.scorer)
         self.limits = description.budgets.limits()
         self.operations = schema.operations(self.limits)
         self.tools = schema.show_tools(self.operations, RELEASED_INTERFACE)

@@ -169,22 +169,7 @@ class Python(Table):
     """`package.module:function`."""
 
 
-class JudgeScorer(Table):
-    """A language model that is shown question, answer and prediction and says how right it is."""
-
-    kind: Literal["judge"]
-    model: Annotated[str, Field(min_length=1)]
-    base_url: str | None = None
-    prompt: str | None = None
-    """A file beside benchmark.toml; None: the one that comes with CHASE."""
-    scale: Annotated[int, Field(strict=True, ge=1, le=100)] = 1
-    """The judge answers with a whole number from 0 to this; 1 is right or wrong."""
-    max_tokens: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 200
-
-
-Scorer = Annotated[
-    Exact | Integer | Number | OfficeQaScorer | Regex | TatQa | Python | JudgeScorer, Field(discriminator="kind")
-]
+Scorer = Annotated[Exact | Integer | Number | OfficeQaScorer | Regex | TatQa | Python, Field(discriminator="kind")]
 
 
 class Description(Table):
@@ -218,5 +203,5 @@ TABLES: Mapping[str, type[Table]] = {
 }
 SCORERS: Mapping[str, type[Table]] = {
     kind.model_fields["kind"].annotation.__args__[0]: kind  # type: ignore[union-attr]
-    for kind in (Exact, Integer, Number, OfficeQaScorer, Regex, TatQa, Python, JudgeScorer)
+    for kind in (Exact, Integer, Number, OfficeQaScorer, Regex, TatQa, Python)
 }

@@ -68,7 +68,7 @@ def examine(folder: Path, tell: Progress = lambda _: None) -> Examined:
     documents, wrong = read_documents(folder, description.documents, tell)
     problems += wrong
     problems += _evidence(description, questions, documents)
-    problems += _scored(folder, description, questions)
+    problems += _scored(description, questions)
     roles: Mapping[str, str] = {}
     if not errors_of(problems):
         roles, wrong = _roles(description, questions)
@@ -161,10 +161,10 @@ def _evidence(
                 yield Problem(file=description.questions, line=question.line, what=what)
 
 
-def _scored(folder: Path, description: Description, questions: Sequence[Question]) -> Iterator[Problem]:
+def _scored(description: Description, questions: Sequence[Question]) -> Iterator[Problem]:
     """Whether the scorer can be made, and takes each question's own answer for right."""
     try:
-        scorer = open_scorer(description.scorer, folder)
+        scorer = open_scorer(description.scorer)
     except ChaseError as error:
         yield Problem(file=FILE, what=f"scorer: {error}")
         return

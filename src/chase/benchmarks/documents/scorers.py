@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import sha256
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from chase.benchmarks.documents import tat_qa_scoring
 from chase.benchmarks.documents.description import (
     Exact,
     Integer,
-    JudgeScorer,
     Number,
     OfficeQaScorer,
     Python,
@@ -25,7 +23,6 @@ from chase.benchmarks.documents.description import (
     Table,
     TatQa,
 )
-from chase.benchmarks.documents.judging import JudgeTerms, judge_terms
 from chase.benchmarks.documents.numbers import numbers_in
 from chase.benchmarks.officeqa import scoring as officeqa
 from chase.benchmarks.syn_ledger.scoring import normalise
@@ -49,8 +46,6 @@ class AnswerScorer:
     """What is wrong with an answer of the questions file, as the rest of a sentence."""
     states_itself: bool = True
     """Whether an answer scores 1 as a prediction: a regular expression does not."""
-    judge: JudgeTerms | None = None
-    """Of a language model that judges; `rule` then knows only what needs no judge."""
 
     def score(self, answer: str, predicted: str | None) -> float:
         """The score of a prediction; none, or a blank one, is 0."""
@@ -64,12 +59,9 @@ class AnswerScorer:
         return None if right else "does not score 1 by its own scorer."
 
 
-def open_scorer(chosen: Table, folder: Path) -> AnswerScorer:
-    """The scorer that a description asks for. `folder`: where files that it names are."""
+def open_scorer(chosen: Table) -> AnswerScorer:
+    """The scorer that a description asks for."""
     identity: dict[str, Json] = {"version": VERSION, **chosen.model_dump(mode="json")}
-    if isinstance(chosen, JudgeScorer):
-        terms = judge_terms(chosen, folder)
-        return AnswerScorer(identity={"version": VERSION, **terms.identity}, rule=_same_text(True), judge=terms)
     if isinstance(chosen, Python):
         function, source = _load(chosen.function)
         return AnswerScorer(identity={**identity, "source": source}, rule=_bounded(function, chosen.function))

@@ -2,7 +2,8 @@
 
 TAT-QA asks a question of a given context. In one folder of documents a question must say which it means: every document
 is headed `Report N`, with a number that a hash of the context's uid decides, and every question begins `In report N:`.
-Both are text, so no transformation touches them; files have names that say nothing. Data: Zhu et al., ACL 2021, CC BY 4.0; none of it is in this project.
+Both are text, so no transformation touches them; files have names that say nothing. Data: Zhu et al., ACL 2021, CC BY
+4.0; none of it is in this project.
 """
 
 from __future__ import annotations

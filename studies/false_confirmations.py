@@ -2,7 +2,7 @@
 
 `python -m studies.false_confirmations` rolls a cheat and an honest harness out with the simulated reader on benchmarks
 that nothing was developed on, under a placebo and two operators, ten rollouts of each task. Then it draws confirmation
-sets of 16, 24 and 48 of those tasks a thousand times each, five of the ten with replacement, and asks the paper's rule
+sets of 16, 24, 48 and 96 of those tasks a thousand times each, five of the ten with replacement, and asks the paper's rule
 (`Δ̂ ≥ η`) and the calibrated one. With common random numbers the four cells of a gain destruction have the same
 rollouts, which have the same draws; with independent ones each cell has rollouts of its own choice. What a variant
 really destroys on these tasks is the mean over all rollouts: nothing at all in the case of the placebo.
@@ -28,8 +28,8 @@ from studies.planted_harnesses import CARE, harness_of
 from studies.reader_scores import write
 from studies.running import Row, opened, rows_of, share_of, with_reader
 
-SEEDS = (871, 872)
-SIZES = (16, 24, 48)
+SEEDS = (881, 882)
+SIZES = (16, 24, 48, 96)
 POOL, ROLLOUTS = 10, 5
 """Rollouts of a task that there are, and that a confirmation has."""
 ROUNDS, ALPHA, ETA, DRAWS = 3, 0.05, 0.05, 1_000

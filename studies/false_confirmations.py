@@ -2,8 +2,8 @@
 
 `python -m studies.false_confirmations` rolls a cheat and an honest harness out with the simulated reader on benchmarks
 that nothing was developed on, under a placebo and two operators, ten rollouts of each task. Then it draws confirmation
-sets of 16, 24, 48 and 96 of those tasks a thousand times each, five of the ten with replacement, and asks the paper's rule
-(`Δ̂ ≥ η`) and the calibrated one. With common random numbers the four cells of a gain destruction have the same
+sets of 16, 24, 48 and 96 of those tasks a thousand times each, five of the ten with replacement, and asks the paper's
+rule (`Δ̂ ≥ η`) and the calibrated one. With common random numbers the four cells of a gain destruction have the same
 rollouts, which have the same draws; with independent ones each cell has rollouts of its own choice. What a variant
 really destroys on these tasks is the mean over all rollouts: nothing at all in the case of the placebo.
 """

@@ -298,6 +298,16 @@ def _plain_interval(estimate: Mapping[str, float], digits: int) -> str:
     return f"{value} [{low}, {high}]"
 
 
+def cuts() -> Iterator[str]:
+    """Of docs/statistics.md: how wide certificates by betting are on scores that no choice was made on."""
+    yield "| Harness | Variant | n | Hoeffding | cut 1/2 | cut 3/4 | cut 0.9 | 0.9 / Hoeffding |"
+    yield f"| --- |{' --- |' * 7}"
+    for row in _load("false_confirmations")["certificates"]:
+        radii = " | ".join(f"{row[key]:.3f}" for key in ("hoeffding", "0.5", "0.75", "0.9"))
+        share = f"{100 * row['0.9'] / row['hoeffding']:.0f} %"
+        yield f"| {row['harness']} | {row['variant']} | {row['tasks']} | {radii} | {share} |"
+
+
 TABLES = {
     "confirmation_rules": confirmation_rules,
     "false_confirmations": false_confirmations,

@@ -79,7 +79,15 @@ def test_a_comparison_from_one_command(chase: Commands, tmp_path: Path) -> None:
     assert "simulated reader" in shown.out
     assert "does not imply" in shown.out
     tables = folder / found["run"] / "tables"
-    names = ("results", "differences", "certificates", "features", "tokens-optimisation", "tokens-certification", "paper")
+    names = (
+        "results",
+        "differences",
+        "certificates",
+        "features",
+        "tokens-optimisation",
+        "tokens-certification",
+        "paper",
+    )
     assert {path.name for path in tables.iterdir()} == {f"{n}.{e}" for n in names for e in ("md", "tex", "csv")}
     with (tables / "results.csv").open() as file:
         rows = {row["method"]: row for row in csv.DictReader(file)}

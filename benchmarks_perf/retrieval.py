@@ -15,7 +15,8 @@ from studies.retrieval import LIMIT, copied, small_data, word_queries
 from studies.retrieval_engines import Fts5, Opened, Tantivy
 
 from benchmarks_perf import Measurement, Row
-from chase.benchmarks.officeqa.corpus import Corpus, open_corpus
+from chase.benchmarks.corpus.texts import Corpus, open_corpus
+from chase.benchmarks.officeqa.contents import identify
 from chase.benchmarks.officeqa.prepare import FOLDERS
 
 REPETITIONS = 5
@@ -44,7 +45,7 @@ def _median(opened: Opened, queries: Sequence[str], match: str) -> float:
 def against_fts5() -> Sequence[Row]:
     with tempfile.TemporaryDirectory() as folder:
         data = small_data(Path(folder), documents=100)
-        corpus = open_corpus(data / FOLDERS["full"], Path(folder) / "known.json")
+        corpus = open_corpus(data / FOLDERS["full"], Path(folder) / "known.json", identify)
         queries = word_queries(corpus)
         pairs = [(once(Tantivy, corpus, queries), once(Fts5, corpus, queries)) for _ in range(REPETITIONS)]
     return [

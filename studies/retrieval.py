@@ -24,16 +24,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from chase.benchmarks.officeqa import corpus as corpus_module
-from chase.benchmarks.officeqa import index as index_module
-from chase.benchmarks.officeqa import passages as passages_module
-from chase.benchmarks.officeqa.corpus import Corpus
-from chase.benchmarks.officeqa.index import words
-from chase.benchmarks.officeqa.passages import Passage, cut
+from chase.benchmarks.corpus import index as index_module
+from chase.benchmarks.corpus import passages as passages_module
+from chase.benchmarks.corpus import texts as corpus_module
+from chase.benchmarks.corpus.index import words
+from chase.benchmarks.corpus.passages import Passage, cut
+from chase.benchmarks.corpus.texts import Corpus
+from chase.benchmarks.corpus.workplace import home, private_folder
 from chase.benchmarks.officeqa.prepare import FOLDERS, corpus_of
 from chase.benchmarks.officeqa.records import read_questions
 from chase.benchmarks.officeqa.releases import RELEASES, Release
-from chase.benchmarks.officeqa.workplace import home, private_folder
 from chase.core.keyed import digest
 from studies import retrieval_engines
 from studies.retrieval_engines import ENGINES
@@ -186,7 +186,7 @@ def copied(corpus: Corpus, copies: int) -> Iterator[tuple[str, Sequence[str], Se
 
 
 def _open(case: Case) -> Corpus:
-    return corpus_of(Path(case.data), case.release, private_folder(home()))
+    return corpus_of(Path(case.data), case.release, private_folder(home("officeqa")))
 
 
 def _peak_mb() -> int:

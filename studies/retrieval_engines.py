@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from chase.benchmarks.officeqa.index import Documents, Match, PassageIndex, analyzer, open_index, plain
+from chase.benchmarks.corpus.index import Documents, Match, PassageIndex, analyzer, open_index, plain
 
 K1, B = 1.2, 0.75
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         plan,
         repair,
         rollout,
+        scan,
+        write_report,
     )
 
 __all__ = [
@@ -40,6 +42,8 @@ __all__ = [
     "plan",
     "repair",
     "rollout",
+    "scan",
+    "write_report",
 ]
 
 

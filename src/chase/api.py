@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark
@@ -32,6 +32,7 @@ from chase.runs.results import (
     RepairResult,
     RolloutResult,
 )
+from chase.runs.scan_settings import ScanSettings
 from chase.runs.settings import (
     AnalyzeSettings,
     AuditSettings,
@@ -42,6 +43,10 @@ from chase.runs.settings import (
     RepairSettings,
     RolloutSettings,
 )
+
+if TYPE_CHECKING:
+    from chase.report.writing import Report
+    from chase.runs.scan import ScanResult
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -63,6 +68,10 @@ class _Compare(CompareSettings):
 
 
 class _Audit(AuditSettings):
+    progress: Progress = None
+
+
+class _Scan(ScanSettings):
     progress: Progress = None
 
 
@@ -206,6 +215,15 @@ def plan(given: Mapping[str, Any], listener: Listener) -> PlanResult:
     return made(asked)
 
 
+@_takes(_Scan)
+def scan(given: Mapping[str, Any], listener: Listener) -> ScanResult:
+    """Which observables of a benchmark's protocol go with evidence or the answer, and what takes that away."""
+    asked = raw_settings(ScanSettings, given)
+    from chase.runs.scan import scan as made
+
+    return made(asked, listener)
+
+
 @_takes(_Repair)
 def repair(given: Mapping[str, Any], listener: Listener) -> RepairResult:
     """Take out of a harness what an audit confirmed to be a shortcut, and measure what is left on other tasks."""
@@ -255,3 +273,19 @@ def certify(run: str, given: Mapping[str, Any], listener: Listener) -> CertifyRe
     from chase.runs.certify import certify as made
 
     return made(run, asked, listener)
+
+
+def write_report(
+    run: str,
+    out: str | Path,
+    *,
+    workspace: str | Path | None = None,
+    data: str | Path | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Report:
+    """The report of an evolution, an audit or a comparison in a folder: page, tables, figures. `tell` hears steps."""
+    if not isinstance(run, str):
+        raise UserError(f"run={run} must be a text: a run's id, the beginning of it, or latest.")
+    from chase.report.writing import write_report as written
+
+    return written(run, out, workspace=workspace, data=data, tell=tell)

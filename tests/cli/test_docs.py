@@ -20,7 +20,7 @@ def flags(command: str) -> set[str]:
     return {name for parameter in found.params for name in parameter.opts if name.startswith("--")} - {"--help"}
 
 
-@pytest.mark.parametrize("command", ["evolve", "audit", "repair", "analyze", "plan"])
+@pytest.mark.parametrize("command", ["evolve", "audit", "repair", "analyze", "plan", "scan"])
 def test_a_commands_page_has_a_row_for_every_flag(command: str) -> None:
     rows = [line for line in (DOCS / f"{command}.md").read_text().splitlines() if line.startswith("| `--")]
     named = {flag for row in rows for flag in re.findall(r"--[a-z-]+", row.split(" | ")[0])}

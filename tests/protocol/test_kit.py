@@ -10,7 +10,8 @@ import pytest
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.interfaces import OperatorKind
 from chase.core.values import Json
-from chase.protocol.kit import LEAST, WINDOW, ProtocolKit, _correlation, _ranks, changed_fields
+from chase.protocol.kit import LEAST, WINDOW, ProtocolKit, _correlation, changed_fields
+from chase.stats.association import mid_ranks
 from chase.testing.almanac.benchmark import Almanac
 
 
@@ -34,7 +35,7 @@ def test_every_effects_operator_parses_and_does_what_it_says(kit: ProtocolKit) -
 
 
 def test_ranks_of_equal_values_are_their_middle_and_a_constant_correlates_with_nothing() -> None:
-    assert _ranks([5.0, 1.0, 5.0, 3.0, 1.0]) == [3.5, 0.5, 3.5, 2.0, 0.5]
+    assert mid_ranks([5.0, 1.0, 5.0, 3.0, 1.0]) == [3.5, 0.5, 3.5, 2.0, 0.5]
     assert _correlation([0.0, 1.0, 2.0], [2.0, 1.0, 0.0]) == -1.0
     assert _correlation([0.0, 1.0, 2.0, 3.0], [0.0, 2.0, 1.0, 3.0]) == pytest.approx(0.8)
     assert _correlation([1.0, 1.0, 1.0], [0.0, 1.0, 2.0]) == 0.0

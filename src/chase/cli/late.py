@@ -16,6 +16,8 @@ COMMANDS: Mapping[str, str] = {
     "verdict.",
     "plan": "Say how many tasks and rollouts it takes to confirm or certify a gain destruction, and what more of each "
     "buys.",
+    "scan": "Say which observables of a benchmark give its evidence or its answers away, and write what takes that "
+    "away.",
     "repair": "Take out of a harness what an audit confirmed to be a shortcut, and measure what is left on other "
     "tasks.",
     "rollout": "Score a harness: the mean within task, then across tasks. What the store has is not run again.",
@@ -25,6 +27,12 @@ COMMANDS: Mapping[str, str] = {
     "once for all.",
     "certify": "Print the certification of a finished `chase evolve`; one made with --no-certify is certified now, "
     "under the run's budget where no other is given.",
+    "runs": "List the workspace's runs, newest first: what each is on, how far it is, and in a few words what came of "
+    "it.",
+    "show": "Print what `chase report` writes of an evolution, an audit or a comparison: verdict, then tables, section "
+    "by section.",
+    "report": "Write the report of an evolution, an audit or a comparison: one HTML file, tables and figures beside "
+    "it.",
     "doctor": "Check Python, sandbox, disk and store, and with a model its key, answer, tool calls, JSON schema, "
     "usage, price.",
     "demo": "Audit a harness that cheats and an honest one, repair the cheat, and see what optimisers do (simulated).",

@@ -8,7 +8,7 @@ from chase.cli.progress import RolloutProgress, clear_line, say_aside
 from chase.core.events import Event
 from chase.engine.rollout import Job
 from chase.engine.runner import ScoredRollout
-from chase.runs.listening import Building, Loading, MembersUnderWay, RunBegun, RunEnded
+from chase.runs.listening import Building, Loading, MembersUnderWay, RunBegun, RunEnded, Scanning
 
 
 class Watch:
@@ -31,6 +31,8 @@ class Watch:
     def told(self, event: Event) -> None:
         if isinstance(event, Building):
             self._steps(f"building {event.benchmark}: {event.step}")
+        elif isinstance(event, Scanning):
+            self._steps(f"scanning {event.benchmark}: {event.step}")
         elif isinstance(event, MembersUnderWay):
             rate = event.rollouts / max(event.seconds, 1e-6)
             self._members(f"{event.ended} of {event.members} evolutions, {event.rollouts} rollouts, {rate:.0f}/s")

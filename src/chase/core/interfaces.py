@@ -365,6 +365,15 @@ class HasEvidence(Protocol):
         ...
 
 
+@runtime_checkable
+class HasEvidenceWindows(Protocol[State]):
+    """A benchmark that knows in which windows of a document its evidence stands: `chase scan`. For the host's owner."""
+
+    def evidence_windows(self, task: str, transformation: Transformation[State]) -> Mapping[str, Sequence[bool]]:
+        """Ids of the documents that hold the answer → of each window in its order, whether evidence stands in it."""
+        ...
+
+
 class FirewallSubject(Protocol[State]):
     """What a benchmark supplies to the validity firewall: states, a canonicaliser, fixtures. Host-side.
 

@@ -15,6 +15,7 @@ from chase.core.keyed import canonical_json
 from chase.core.values import Json, Sighting
 from chase.protocol.firewall import FirewallRecord, run_checks
 from chase.protocol.proposal import Proposal, parse_for
+from chase.stats.association import mid_ranks
 
 WINDOW = "window"
 """The observable that an operator touches when it moves content between a document's windows."""
@@ -133,18 +134,8 @@ def _change(observable: Observable, before: Mapping[str, Sighting], after: Mappi
         return 1.0  # it is nowhere to be seen any more: a result's field is called otherwise, say
     if all(x == y for x, y in known):
         return 0.0
-    ranks = [_ranks([pair[side] for pair in known]) for side in (0, 1)]
+    ranks = [mid_ranks([pair[side] for pair in known]) for side in (0, 1)]
     return 1.0 - _correlation(*ranks)
-
-
-def _ranks(values: list[float]) -> list[float]:
-    """Mid-ranks."""
-    count = Counter(values)
-    below, ranks = 0, {}
-    for value in sorted(count):
-        ranks[value] = below + (count[value] - 1) / 2
-        below += count[value]
-    return [ranks[value] for value in values]
 
 
 def _correlation(left: list[float], right: list[float]) -> float:

@@ -23,6 +23,14 @@ class Building(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Scanning(Event):
+    """A benchmark is being scanned. Told often."""
+
+    benchmark: str
+    step: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Loading(Event):
     """A model on this machine is being hashed or loaded, and it takes a while. Told by another thread."""
 

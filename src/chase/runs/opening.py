@@ -16,6 +16,7 @@ from chase.harness.spec import Harness
 from chase.protocol.kit import ProtocolKit
 from chase.runs.kinds import ByRole
 from chase.runs.listening import Building, Listener
+from chase.runs.scan_settings import ScanSettings
 from chase.runs.settings import AuditSettings, CompareSettings, Counts, EvolveSettings, HarnessLike, On
 from chase.store.workspace import Workspace
 
@@ -53,7 +54,7 @@ class Opener:
         self._benchmark: Benchmark[Any] | None = None
         self._kit: ProtocolKit | None = None
 
-    def benchmark(self, settings: On) -> Benchmark[Any]:
+    def benchmark(self, settings: On | ScanSettings) -> Benchmark[Any]:
         """The benchmark that settings name, whole."""
         if self._benchmark is None:
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from chase.benchmarks.corpus.collection import Collection
 from chase.benchmarks.officeqa.benchmark import OfficeQA, open_officeqa
-from chase.benchmarks.officeqa.collection import Collection
 from chase.benchmarks.officeqa.contents import Task
 from chase.benchmarks.officeqa.records import Question
 from chase.core.errors import SetupError, UserError

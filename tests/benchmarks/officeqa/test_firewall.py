@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chase.benchmarks.officeqa import canonical
-from chase.benchmarks.officeqa.canonical import CORPUS
-from chase.benchmarks.officeqa.index import Hit
-from chase.benchmarks.officeqa.library import passages_of
+from chase.benchmarks.corpus import subject as canonical
+from chase.benchmarks.corpus.environment import CorpusEnvironment
+from chase.benchmarks.corpus.index import Hit
+from chase.benchmarks.corpus.library import passages_of
+from chase.benchmarks.corpus.subject import CORPUS
+from chase.benchmarks.corpus.world import FIXTURE_LINES, FIXTURES
 from chase.benchmarks.officeqa.operators import ALLOWLIST
-from chase.benchmarks.officeqa.tools import OfficeEnvironment
-from chase.benchmarks.officeqa.world import FIXTURE_LINES, FIXTURES
 from chase.core.values import Sighting
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.selftest import selftest
@@ -79,11 +79,11 @@ def test_passages_that_miss_a_line_are_missing_contents(monkeypatch: pytest.Monk
 
 def test_a_result_that_is_not_the_passage_it_says_is_another_access(monkeypatch: pytest.MonkeyPatch) -> None:
     """The text of every search result must be that of the lines that it names."""
-    subject, whole = office().subject, OfficeEnvironment.show_hit
+    subject, whole = office().subject, CorpusEnvironment.show_hit
     before = subject.released(CORPUS)
 
-    def misplaced(environment: OfficeEnvironment, hit: Hit, *place: Any, **more: Any) -> Sighting:
+    def misplaced(environment: CorpusEnvironment, hit: Hit, *place: Any, **more: Any) -> Sighting:
         return whole(environment, replace(hit, start=hit.start + 1), *place, **more)
 
-    monkeypatch.setattr(OfficeEnvironment, "show_hit", misplaced)
+    monkeypatch.setattr(CorpusEnvironment, "show_hit", misplaced)
     assert subject.present(subject.state(CORPUS)).access != before.access

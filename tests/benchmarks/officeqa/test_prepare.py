@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from chase.benchmarks.officeqa import conversion, corpus, frozen
+from chase.benchmarks.corpus import texts as corpus
+from chase.benchmarks.officeqa import conversion, frozen
 from chase.benchmarks.officeqa.prepare import examine, prepare
 from chase.core.errors import ChaseError, IntegrityError, SetupError, UserError
 from tests.benchmarks.officeqa.data_folder import JSONS, TRANSFORMED, make_data, restate

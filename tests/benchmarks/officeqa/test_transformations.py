@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from chase.benchmarks.corpus.index import Hit, words
+from chase.benchmarks.corpus.library import order_results
+from chase.benchmarks.corpus.protocol import ResultOrder
 from chase.benchmarks.officeqa.benchmark import open_officeqa
-from chase.benchmarks.officeqa.index import Hit, words
-from chase.benchmarks.officeqa.library import order_results
 from chase.benchmarks.officeqa.operators import ALLOWLIST
-from chase.benchmarks.officeqa.protocol import Protocol, ResultOrder
+from chase.benchmarks.officeqa.protocol import Protocol
 from chase.core.agents import Draft
 from chase.engine.processes import _packed, _Unpacker
 from chase.protocol.example import example_of

@@ -9,19 +9,21 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
-from chase.benchmarks.officeqa import prepare, rendering, schema, scoring, splits, terms
-from chase.benchmarks.officeqa.collection import Collection
-from chase.benchmarks.officeqa.contents import Task
-from chase.benchmarks.officeqa.corpus import document_id
-from chase.benchmarks.officeqa.index import Hit
-from chase.benchmarks.officeqa.library import Library
+from chase.benchmarks.corpus import schema
+from chase.benchmarks.corpus.collection import Collection
+from chase.benchmarks.corpus.environment import VERSION as TOOLS_VERSION
+from chase.benchmarks.corpus.environment import CorpusEnvironment
+from chase.benchmarks.corpus.protocol import RELEASED_INTERFACE
+from chase.benchmarks.corpus.sightings import sighted
+from chase.benchmarks.corpus.subject import CorpusSubject
+from chase.benchmarks.officeqa import prepare, rendering, scoring, splits, terms
+from chase.benchmarks.officeqa.contents import Task, document_id
+from chase.benchmarks.officeqa.laid_out import OFFICE_RENDERING
 from chase.benchmarks.officeqa.observables import OBSERVABLES
 from chase.benchmarks.officeqa.operators import ALLOWLIST
-from chase.benchmarks.officeqa.protocol import PROTOCOL_FIELDS, RELEASED_INTERFACE, Protocol
+from chase.benchmarks.officeqa.protocol import PROTOCOL_FIELDS, Protocol, released_protocol
 from chase.benchmarks.officeqa.records import Question
 from chase.benchmarks.officeqa.releases import Release
-from chase.benchmarks.officeqa.tools import VERSION as TOOLS_VERSION
-from chase.benchmarks.officeqa.tools import OfficeEnvironment
 from chase.core.controls import Controls
 from chase.core.errors import SetupError, UserError, choose
 from chase.core.gate_facts import GateFacts
@@ -35,10 +37,6 @@ from chase.protocol.transformation import OperatorList
 
 PROV2 = "prov2"
 """The role of Pro V2's questions: sealed, and opened with `cert`."""
-SIGHTED = 20
-"""Documents of a broad search that are looked at for a task."""
-BROAD = 100
-"""Passages of a broad search."""
 _VARIANTS: Mapping[str, Sequence[tuple[str, Mapping[str, Any]]]] = {
     "released": (),
     "paper-b1": (("wrap-text", {}),),
@@ -60,8 +58,8 @@ class OfficeQA:
         "tools": TOOLS_VERSION,
         "scorer": scoring.VERSION,
     }
-    limits = schema.LIMITS
-    tools: Sequence[ToolSpec] = schema.show_tools(schema.OPERATIONS, RELEASED_INTERFACE)
+    limits = terms.LIMITS
+    tools: Sequence[ToolSpec] = schema.show_tools(terms.OPERATIONS, RELEASED_INTERFACE)
     interface = schema.show_interface(RELEASED_INTERFACE)
     initial = terms.INITIAL
     answer_form = terms.ANSWER_FORM
@@ -80,7 +78,7 @@ class OfficeQA:
         self.private_paths: Sequence[Path] = (prepared.data, prepared.place)
         self._fixtures = prepared.place / "fixtures"
         self._collections: dict[Release, Collection] = {
-            release: Collection(ready.corpus, ready.indexes) for release, ready in prepared.releases.items()
+            release: _collection(ready) for release, ready in prepared.releases.items()
         }
         self._tasks = {task.id: task for release in self._collections for task in _tasks(prepared, release)}
 
@@ -175,10 +173,10 @@ class OfficeQA:
     def environment(self, task: str, transformation: Transformation[Protocol]) -> Environment:
         return self._environment(task, transformation)
 
-    def _environment(self, task: str, transformation: Transformation[Protocol]) -> OfficeEnvironment:
+    def _environment(self, task: str, transformation: Transformation[Protocol]) -> CorpusEnvironment:
         question = self.task(task).question
         protocol, library = self.collection(task).under(transformation)
-        return OfficeEnvironment(question, library, protocol.interface, limits=self.limits)
+        return CorpusEnvironment(question, library, protocol.interface, operations=terms.OPERATIONS, limits=self.limits)
 
     def sightings(self, task: str, transformation: Transformation[Protocol]) -> list[Sighting]:
         """The documents that a search for any word of the question shows first as released, as a variant shows them:
@@ -187,20 +185,7 @@ class OfficeQA:
         A variant is not searched for this, since that may take an index of its own: where documents are cut otherwise,
         shown is the passage that now holds the middle of the one that was found.
         """
-        _, released = self.collection(task).under(OperatorList())
-        _, library = self.collection(task).under(transformation)
-        environment = self._environment(task, transformation)
-        found = library.ordered(_best_passages(released, self.task(task).question))
-        return [
-            replace(
-                environment.show_hit(library.moved(hit), place, len(found)),
-                listing=library.places[hit.document],
-                listing_of=len(library.listed),
-                window=0,
-                text=library.between(hit.document, 1, schema.READ_LINES),
-            )
-            for place, hit in enumerate(found)
-        ]
+        return sighted(self.collection(task), self._environment(task, transformation), transformation)
 
     def pieces(self, shown: Sighting) -> Sequence[str]:
         """The lines that say something, rows of tables by their cells."""
@@ -222,10 +207,10 @@ class OfficeQA:
         return office_facts(self.name, self._tasks.values(), names, labels)
 
     @cached_property
-    def subject(self) -> Any:
-        from chase.benchmarks.officeqa.canonical import OfficeSubject
+    def subject(self) -> CorpusSubject:
+        from chase.benchmarks.officeqa.examination import examination
 
-        return OfficeSubject(self, self._fixtures)
+        return CorpusSubject(examination(self, self._fixtures))
 
     def controls(self) -> Controls:
         from chase.benchmarks.officeqa.controls import office_controls
@@ -259,13 +244,8 @@ def _task(release: Release, question: Question, role: str) -> Task:
     )
 
 
-def _best_passages(library: Library, question: str) -> list[Hit]:
-    """The best passages of the first documents in a search for any word of the question."""
-    hits, _ = library.search(question, match="any", limit=BROAD)
-    best: dict[str, Hit] = {}
-    for hit in hits:
-        best.setdefault(hit.document, hit)
-    return list(best.values())[:SIGHTED]
+def _collection(ready: prepare.PreparedRelease) -> Collection:
+    return Collection(ready.corpus, released_protocol(ready.corpus.names), ready.indexes, OFFICE_RENDERING)
 
 
 def open_officeqa(name: str, data: Path | None = None) -> OfficeQA:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from chase.benchmarks.corpus.operators import SHIFTS
+from chase.benchmarks.corpus.protocol import ORDER_SPAN, DocumentProtocol
+from chase.benchmarks.corpus.world import Excerpt, World
 from chase.benchmarks.officeqa.blocks import blocks
-from chase.benchmarks.officeqa.operators import ALLOWLIST, SHIFTS
-from chase.benchmarks.officeqa.protocol import ORDER_SPAN, DocumentProtocol
+from chase.benchmarks.officeqa.operators import ALLOWLIST
 from chase.benchmarks.officeqa.scoring import score
-from chase.benchmarks.officeqa.world import Excerpt, World
 from chase.core.controls import Controls, NegativeControl
 from chase.core.keyed import key_bits
 from chase.core.markdown_tables import is_row

@@ -13,9 +13,10 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
+from chase.benchmarks.corpus.texts import SUFFIX, Corpus, decode, document_paths, file_facts, read_bytes
+from chase.benchmarks.corpus.workplace import PART, alone, private_folder, write_whole
+from chase.benchmarks.officeqa.contents import identify
 from chase.benchmarks.officeqa.conversion import VERSION, to_text
-from chase.benchmarks.officeqa.corpus import SUFFIX, Corpus, decode, document_paths, file_facts, read_bytes
-from chase.benchmarks.officeqa.workplace import PART, alone, private_folder, write_whole
 from chase.core.errors import IntegrityError, UserError
 from chase.core.interfaces import Progress
 from chase.core.keyed import canonical_json, digest
@@ -38,7 +39,7 @@ def open_converted(folder: Path, memory: Path, place: Path, tell: Progress = lam
     _convert(targets, texts, tell)
     key = digest(sorted([path.name, facts.sha256] for path, facts in inputs.items()))[:40]
     found = file_facts(list(targets.values()), texts / f"{key}.files", tell)
-    corpus = Corpus(found, {target: f"{path.stem}{SUFFIX}" for path, target in targets.items()})
+    corpus = Corpus(found, identify, {target: f"{path.stem}{SUFFIX}" for path, target in targets.items()})
     _freeze(texts / f"{key}.frozen", corpus.content_hash)
     return corpus
 

@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from chase.benchmarks.corpus.collection import index_key
+from chase.benchmarks.corpus.index import PassageIndex, open_index
+from chase.benchmarks.corpus.passages import PASSAGE_LINES, Passage, cut
+from chase.benchmarks.corpus.texts import SUFFIX, Corpus, document_paths, open_corpus
+from chase.benchmarks.corpus.workplace import home, private_folder
 from chase.benchmarks.officeqa.components import components
-from chase.benchmarks.officeqa.corpus import SUFFIX, Corpus, document_paths, open_corpus
+from chase.benchmarks.officeqa.contents import identify
 from chase.benchmarks.officeqa.frozen import PARSED, open_converted
-from chase.benchmarks.officeqa.index import PassageIndex, open_index
-from chase.benchmarks.officeqa.passages import PASSAGE_LINES, Passage, cut
 from chase.benchmarks.officeqa.records import Question, read_questions
 from chase.benchmarks.officeqa.releases import MANIFEST, RELEASES, Release, ReleaseFacts, facts
-from chase.benchmarks.officeqa.workplace import home, private_folder
 from chase.core.errors import IntegrityError, SetupError
 from chase.core.interfaces import Progress
 from chase.core.keyed import digest
@@ -87,11 +89,6 @@ class Prepared:
     """Those that the data folder has."""
 
 
-def index_key(corpus: Corpus, *, layout: str, length: int, shift: int) -> str:
-    """The key of an index: the documents, how their text is laid out, and how it is cut."""
-    return digest([corpus.content_hash, layout, length, shift])
-
-
 def prepare(data: Path, *, tell: Progress = lambda _: None, place: Path | None = None) -> Prepared:
     """Check a data folder, convert Pro V2, and build the indexes. What was done before is not done again.
 
@@ -99,7 +96,7 @@ def prepare(data: Path, *, tell: Progress = lambda _: None, place: Path | None =
     """
     examined = examine(data)
     refuse_differences(data, examined)
-    place = private_folder(place or home())
+    place = private_folder(place or home("officeqa"))
     ready = {}
     for release, found in examined.items():
         say = _labelled(tell, release)
@@ -113,7 +110,11 @@ def corpus_of(data: Path, release: Release, place: Path, tell: Progress = lambda
     """The documents of a release as text: those of Full as they are, those of Pro V2 converted and kept in `place`."""
     folder = data / FOLDERS[release]
     memory = private_folder(place / "known") / f"{digest([str(folder.resolve()), release])[:40]}.json"
-    return open_corpus(folder, memory, tell) if release == "full" else open_converted(folder, memory, place, tell)
+    return (
+        open_corpus(folder, memory, identify, tell)
+        if release == "full"
+        else open_converted(folder, memory, place, tell)
+    )
 
 
 def examine(data: Path) -> Mapping[Release, Examined]:

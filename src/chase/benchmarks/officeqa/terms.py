@@ -5,12 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from chase.benchmarks.officeqa.schema import MOST_RESULTS
-from chase.core.values import AnswerForm, Defaults, HarnessBounds, Placeholder
+from chase.benchmarks.corpus.schema import MOST_RESULTS, TOOL_GROUPS, operations
+from chase.core.values import AnswerForm, Defaults, HarnessBounds, Limits, Placeholder
 from chase.harness.folder import render_files
 from chase.harness.spec import INITIAL_PROMPT, Harness, Structure, Tools
 
 BASE = "officeqa"
+
+LIMITS = Limits(
+    total_calls=16,
+    group_calls={"search": 8, "read": 8, "list": 2, "calculate": 4},
+    tool_groups=TOOL_GROUPS,
+    steps=20,
+    context_tokens=131_072,
+    wall_seconds=600.0,
+)
+"""Under canonical names. Ours: the paper does not publish its own."""
+OPERATIONS = operations(LIMITS)
 
 ANSWER_FORM = AnswerForm(
     name="short-answer",

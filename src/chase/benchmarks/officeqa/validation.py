@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, get_args
 
+from chase.benchmarks.corpus.library import passages_of
+from chase.benchmarks.corpus.world import excerpts
 from chase.benchmarks.officeqa import scoring
-from chase.benchmarks.officeqa.library import passages_of
 from chase.benchmarks.officeqa.protocol import LayoutProtocol, Place, TableStyle
 from chase.benchmarks.officeqa.rendering import RELEASED, lay_out, pieces
-from chase.benchmarks.officeqa.world import excerpts
 from chase.core.interfaces import Progress
 from chase.core.values import CheckResult
 
@@ -55,7 +55,7 @@ def _apart(benchmark: OfficeQA) -> Iterator[tuple[str, str | None]]:
 
 def _layouts(benchmark: OfficeQA) -> Iterator[tuple[str, str | None]]:
     """Of the fixture documents: what they say is the same in every layout."""
-    for document in excerpts(benchmark.full.corpus):
+    for document in excerpts(benchmark.full.corpus, benchmark.base):
         said = pieces(document.lines, RELEASED)
         for unit, note, style in product(get_args(Place), get_args(Place), get_args(TableStyle)):
             layout = LayoutProtocol(unit_place=unit, note_place=note, table_style=style)

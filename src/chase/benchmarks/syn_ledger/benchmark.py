@@ -25,7 +25,7 @@ from chase.benchmarks.syn_ledger.gate import ledger_facts
 from chase.benchmarks.syn_ledger.generator import GeneratedTask
 from chase.benchmarks.syn_ledger.manifest import PROTOCOL_FIELDS, Manifest
 from chase.benchmarks.syn_ledger.operators import ALLOWLIST
-from chase.benchmarks.syn_ledger.rendering import RenderedFile
+from chase.benchmarks.syn_ledger.rendering import WINDOW, RenderedFile
 from chase.benchmarks.syn_ledger.terms import ANSWER_FORM, BASE, BOUNDS, DEFAULTS, INITIAL, PLACEHOLDERS
 from chase.benchmarks.syn_ledger.tools import (
     INTERFACE,
@@ -349,6 +349,12 @@ class SynLedger:
 
     def evidence(self, task: str) -> Mapping[str, int]:
         return dict.fromkeys(self.task(task).evidence, 2)
+
+    def evidence_windows(self, task: str, transformation: Transformation[Manifest]) -> Mapping[str, Sequence[bool]]:
+        manifest = self.manifest(task, transformation)
+        held = [document for document in self.task(task).documents if document.id in self.task(task).evidence]
+        places = {d.id: {manifest[d.id].order.index(record) // WINDOW for record in d.block} for d in held}
+        return {id_: [window in own for window in range(2)] for id_, own in places.items()}
 
     def task_labels(self, task: str) -> Mapping[str, str]:
         return {"family": self.task(task).family.name}

@@ -1,0 +1,278 @@
+"""A scan: every observable held against evidence and the answer, and those that hold up, grouped into findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import ceil
+from typing import Any, Literal
+
+import numpy as np
+
+from chase.core.interfaces import Observable, Progress, Transformation
+from chase.core.values import Json
+from chase.protocol.kit import WINDOW
+from chase.protocol.scanning.sights import Subjects, components
+from chase.stats.association import DRAWS, Choices, Numbers, holm, rank_correlations
+
+ALIKE = 0.5
+"""Rank correlation within tasks from which on two observables are taken to show one feature."""
+Measure = Literal["superiority", "correlation"]
+MIDDLE: Mapping[Measure, float] = {"superiority": 0.5, "correlation": 0.0}
+"""Where nothing goes with anything."""
+Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
+"""Observable → task → document → its value."""
+EVIDENCE, WINDOWS = "evidence", "window of evidence"
+"""What is gone with: being an evidence document; being the window of one in which the evidence stands."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One observable held against one target."""
+
+    target: str
+    """`evidence`, `window of evidence`, `answer`, or one answer."""
+    observable: str
+    measure: Measure
+    effect: float
+    low: float
+    high: float
+    """The intervals of all rows hold together."""
+    p: float
+    adjusted: float
+    """By Holm's procedure over all rows."""
+    n: int
+    """Tasks, documents or groups of tasks that say something."""
+    mean_evidence: float | None = None
+    mean_others: float | None = None
+
+    @property
+    def distance(self) -> float:
+        """From where nothing goes with anything."""
+        return abs(self.effect - MIDDLE[self.measure])
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.target, self.observable
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """Rows that hold up and show one feature, the strongest first."""
+
+    rows: tuple[Row, ...]
+
+    @property
+    def strongest(self) -> Row:
+        return self.rows[0]
+
+    @property
+    def keys(self) -> frozenset[tuple[str, str]]:
+        return frozenset(row.key for row in self.rows)
+
+    @property
+    def observables(self) -> tuple[str, ...]:
+        return tuple(row.observable for row in self.rows)
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "target": self.strongest.target,
+            "observables": list(self.observables),
+            "rows": [asdict(row) for row in self.rows],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scan:
+    """All rows under one variant, and what they come to."""
+
+    rows: tuple[Row, ...]
+    findings: tuple[Finding, ...]
+    """What holds up, observables that show one feature together; the strongest first."""
+    explained: tuple[Row, ...]
+    """What holds up by itself and no longer once the findings are taken into account: a size that follows from a format
+    and a title, say."""
+    alpha: float
+
+    @property
+    def significant(self) -> frozenset[tuple[str, str]]:
+        return frozenset(row.key for row in self.rows if row.adjusted <= self.alpha)
+
+    def row(self, key: tuple[str, str]) -> Row | None:
+        return next((row for row in self.rows if row.key == key), None)
+
+
+class Scanner:
+    """Scans the same tasks under any variant. What is chosen and drawn is the same for all."""
+
+    def __init__(
+        self, subjects: Subjects, observables: Sequence[Observable], *, level: float, seed: int, tell: Progress
+    ) -> None:
+        self.subjects = subjects
+        self.observables = tuple(observables)
+        self.alpha = 1 - level
+        self._seed = seed
+        self._tell = tell
+        self._blocks = subjects.document_blocks()
+        self._components = components(subjects.evidence)
+        self.targets = subjects.answers()
+        self.draws = max(DRAWS, ceil(2 * self.hypotheses / self.alpha))
+        self._documents = Choices(list(self._blocks.values()), seed=seed, draws=self.draws)
+
+    @property
+    def tasks_used(self) -> int:
+        """Tasks with documents of which some are evidence and some are not."""
+        return len(self._blocks)
+
+    def scan(self, transformation: Transformation[Any], what: str) -> Scan:
+        """Every observable against every target under one variant."""
+        values = self._values(transformation, what)
+        tested = self._document_rows(values) + self._window_rows(transformation) + self._answer_rows(values)
+        adjusted = holm([row.p for row in tested])
+        rows = tuple(replace(row, adjusted=p) for row, p in zip(tested, adjusted, strict=True))
+        findings, explained = self._grouped([row for row in rows if row.adjusted <= self.alpha], values)
+        return Scan(rows=rows, findings=findings, explained=explained, alpha=self.alpha)
+
+    def _grouped(self, rows: Sequence[Row], values: Values) -> tuple[tuple[Finding, ...], tuple[Row, ...]]:
+        """Rows as findings: one joins the first that it shows the same as; what adds nothing to them is explained."""
+        groups: list[list[Row]] = []
+        explained: list[Row] = []
+        scores = {row.observable: self._column(values[row.observable]) for row in rows if row.observable in values}
+        for row in sorted(rows, key=lambda row: (-row.distance, row.observable)):
+            own = [group for group in groups if group[0].target == row.target]
+            alike = [g for g in own if abs(_agreement(scores[g[0].observable], scores[row.observable])) >= ALIKE]
+            if alike:
+                alike[0].append(row)
+            elif row.target == EVIDENCE and own and self._adds_nothing(row, own, scores):
+                explained.append(row)
+            else:
+                groups.append([row])
+        return tuple(Finding(rows=tuple(group)) for group in groups), tuple(explained)
+
+    def _column(self, by_task: Mapping[str, Mapping[str, float | None]]) -> Numbers:
+        return np.array(self._documents.scores(self._items(by_task)))
+
+    def _adds_nothing(self, row: Row, groups: Sequence[Sequence[Row]], scores: Mapping[str, Numbers]) -> bool:
+        """Whether an observable no longer goes with evidence where the findings' part in it is taken out, and it was
+        that part: at least half of what went with evidence is gone with it.
+        """
+        found = np.array([scores[group[0].observable] for group in groups]).T
+        own = scores[row.observable]
+        rest = own - found @ np.linalg.lstsq(found, own, rcond=None)[0]
+        before, after = (abs(self._documents.statistic(part)) for part in (own, rest))
+        return after <= before / 2 and float(self._documents.p_values(rest.reshape(-1, 1))[0]) > self.alpha
+
+    @property
+    def hypotheses(self) -> int:
+        """Most rows that a scan can have: its intervals hold together."""
+        return len(self.observables) * (1 + len(self.targets)) + 1
+
+    @property
+    def level_each(self) -> float:
+        return 1 - self.alpha / self.hypotheses
+
+    def _values(self, transformation: Transformation[Any], what: str) -> Values:
+        """What every observable says of every document in view."""
+        values: dict[str, dict[str, dict[str, float | None]]] = {o.name: {} for o in self.observables}
+        for done, (task, seen) in enumerate(self.subjects.released.items()):
+            self._tell(f"{what}: {done} of {len(self.subjects.tasks)} tasks")
+            shown = self.subjects.sightings(task, transformation)
+            for observable in self.observables:
+                values[observable.name][task] = {id_: observable(shown[id_]) for id_ in seen if id_ in shown}
+        return values
+
+    def _items(self, by_task: Mapping[str, Mapping[str, float | None]]) -> list[float | None]:
+        """The values of all items, block after block."""
+        return [by_task[task].get(id_) for task in self._blocks for id_ in self.subjects.released[task]]
+
+    def _document_rows(self, values: Values) -> list[Row]:
+        items = {name: self._items(by_task) for name, by_task in values.items()}
+        told = {name: own for name, own in items.items() if self._varies(own)}
+        scores = self._scores(self._documents, list(told.values()))
+        rows = []
+        for (name, own), p in zip(told.items(), self._documents.p_values(scores).tolist(), strict=True):
+            effect = self._documents.superiority(own, level=self.level_each)
+            if effect is not None:
+                means = self._means(own)
+                rows.append(
+                    Row(
+                        target=EVIDENCE, observable=name, measure="superiority", effect=effect.value, low=effect.low,
+                        high=effect.high, p=p, adjusted=1.0, n=effect.blocks, mean_evidence=means[0],
+                        mean_others=means[1],
+                    )
+                )  # fmt: skip
+        return rows
+
+    def _varies(self, items: Sequence[float | None]) -> bool:
+        """Whether an observable differs between documents of some task: what never does can give nothing away."""
+        return any(self._documents.scores(items))
+
+    @staticmethod
+    def _scores(choices: Choices, columns: Sequence[Sequence[float | None]]) -> Numbers:
+        items = sum(block.size for block in choices.blocks)
+        return np.array([choices.scores(column) for column in columns]).reshape(len(columns), items).T
+
+    def _means(self, items: Sequence[float | None]) -> tuple[float | None, float | None]:
+        flags = [flag for block in self._documents.blocks for flag in block.chosen]
+        sides = [
+            [v for v, f in zip(items, flags, strict=True) if v is not None and f is side] for side in (True, False)
+        ]
+        own, others = (sum(side) / len(side) if side else None for side in sides)
+        return own, others
+
+    def _window_rows(self, transformation: Transformation[Any]) -> list[Row]:
+        """One row: do evidence's windows come early or late among those of their documents?"""
+        choices = Choices(self.subjects.window_blocks(transformation), seed=self._seed, draws=self.draws)
+        places: list[float | None] = [float(place) for block in choices.blocks for place in range(block.size)]
+        effect = choices.superiority(places, level=self.level_each) if places else None
+        if effect is None:
+            return []
+        p = float(choices.p_values(self._scores(choices, [places]))[0])
+        return [
+            Row(
+                target=WINDOWS, observable=WINDOW, measure="superiority", effect=effect.value, low=effect.low,
+                high=effect.high, p=p, adjusted=1.0, n=effect.blocks,
+            )
+        ]  # fmt: skip
+
+    def _answer_rows(self, values: Values) -> list[Row]:
+        """Do observables of evidence go with the answer over tasks? Tasks that share evidence count as one."""
+        rows = []
+        for target, answers in self.targets.items():
+            together: dict[tuple[float, ...], dict[str, list[float]]] = {}  # shuffled once for all that they fit
+            for name, by_task in values.items():
+                points = list(self._points(answers, by_task))
+                if len({x for x, _ in points}) > 1:
+                    together.setdefault(tuple(y for _, y in points), {})[name] = [x for x, _ in points]
+            for wanted, columns in together.items():
+                found = rank_correlations(columns, wanted, level=self.level_each, seed=self._seed, draws=self.draws)
+                rows += [
+                    Row(
+                        target=target, observable=name, measure="correlation", effect=row.value, low=row.low,
+                        high=row.high, p=row.p, adjusted=1.0, n=row.n,
+                    )
+                    for name, row in found.items()
+                ]  # fmt: skip
+        return rows
+
+    def _points(
+        self, answers: Mapping[str, float], by_task: Mapping[str, Mapping[str, float | None]]
+    ) -> Iterator[tuple[float, float]]:
+        """Of each group of tasks that share evidence: the observable's mean, and the answer's."""
+        for group in self._components:
+            tasks = [task for task in group if task in answers]
+            known = [value for task in tasks for value in self._of_evidence(task, by_task)]
+            if known:
+                yield sum(known) / len(known), sum(answers[task] for task in tasks) / len(tasks)
+
+    def _of_evidence(self, task: str, by_task: Mapping[str, Mapping[str, float | None]]) -> list[float]:
+        """The values of a task's evidence documents; of all that can be seen, where it has none."""
+        own = by_task[task]
+        ids = self.subjects.evidence[task] & own.keys() or own.keys()
+        return [value for id_ in ids if (value := own[id_]) is not None]
+
+
+def _agreement(left: Numbers, right: Numbers) -> float:
+    """How much two orders of the documents agree, within tasks and over all of them: 1, or −1 where one is reversed."""
+    lengths = float(np.sqrt((left**2).sum() * (right**2).sum()))
+    return float(left @ right) / lengths if lengths else 0.0

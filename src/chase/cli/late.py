@@ -43,6 +43,8 @@ COMMANDS: Mapping[str, str] = {
     "archive": "Look at archived counterfactuals and replay them.",
     "officeqa": "OfficeQA: make data ready, score, split questions, count layout as the paper does; make a sample.",
     "store": "Look into, check, tidy and export a workspace's store (.chase/).",
+    "view": "Look at a workspace in a browser: runs and comparisons, a run as it happens, and the traces behind every "
+    "figure.",
     "trace": "Read rollouts: list them, show what happened in one.",
 }
 """By name, with the first paragraph of its help. Its module is `chase.cli.NAME`."""

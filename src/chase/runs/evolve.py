@@ -64,6 +64,9 @@ class Evolution(Prepared[EvolveSettings]):
     def label(self) -> str:
         return f"{self.plan.method.name} on {self.benchmark.name}"
 
+    def rollouts_between(self) -> tuple[int, int]:
+        return forecast_evolution(self.plan, certify=self.certify).rollouts_between
+
     def identity(self, fingerprint: str) -> dict[str, Json]:
         return {**self.plan.describe(fingerprint), "model": self.model}
 
@@ -261,4 +264,5 @@ def found_of(plan: Plan, evolved: EvolutionOutcome) -> dict[str, Json]:
             for entry in evolved.archive.entries
             for transformation in (plan.kit.parse(entry.transformation).transformation,)
         ],
+        **({"evaluation": dict(evolved.evaluation)} if evolved.evaluation else {}),
     }

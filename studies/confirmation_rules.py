@@ -2,10 +2,11 @@
 
 `python -m studies.confirmation_rules` evolves ten run seeds, each on a benchmark seed that nobody had looked at, with
 the mining agents and the simulated reader, in two settings: the paper's confirmation sets (16 tasks, 5 rollouts of
-each), and the same number of rollouts spread over more tasks (80 tasks, 1 rollout). Of each run: what was put to the test and what was archived; how many archived ones are *false* (`Δ` of the
-same pair of harnesses is not above 0 on four other benchmarks); what `H*` gains on the 208 certification tasks as
-released and under `B_0`; and the rollouts that it used, in all and in confirmation. Placebos are tried in a further run
-of the same seed, which makes the same decisions, so that their rollouts are in no count.
+each), and the same number of rollouts spread over more tasks (80 tasks, 1 rollout). Of each run: what was put to the
+test and what was archived; how many archived ones are *false* (`Δ` of the same pair of harnesses is not above 0 on four
+other benchmarks); what `H*` gains on the 208 certification tasks as released and under `B_0`; and the rollouts that it
+used, in all and in confirmation. Placebos are tried in a further run of the same seed, which makes the same decisions,
+so that their rollouts are in no count.
 
 `--develop` does the same on the benchmarks that agents are developed on, and writes to a file that is not committed.
 """

@@ -74,7 +74,8 @@ async def measure_sealed(run: OpenRun, members: Sequence[FinishedMember], *, ini
     """
     room = _runner(run, run.id, "").room(_jobs(members, initial))
     opening = unseal(run.store, run.id, commitments(members), reason, room=room)
-    run.listener.told(CertificationStarted(tasks=len(members[0].plan.benchmark.tasks(CERT))))
+    benchmark = members[0].plan.benchmark
+    run.listener.told(CertificationStarted(tasks=sum(len(benchmark.tasks(role)) for role in benchmark.sealed)))
     cells: dict[tuple[str, int], Cells] = {}
     archives: dict[int, Sequence[str]] = {}
     invalid: dict[str, Mapping[str, Sequence[str]]] = {}
@@ -102,18 +103,20 @@ async def measure_sealed(run: OpenRun, members: Sequence[FinishedMember], *, ini
 
 
 def _jobs(members: Sequence[FinishedMember], initial: Harness) -> list[Job]:
-    """The rollouts on certification tasks, as far as they are known before these are opened: as released and, where it
-    is known, under `B_0` and under a member's own archive.
+    """The rollouts on sealed tasks, as far as they are known before these are opened: as released and, of certification
+    tasks where it is known, under `B_0` and under a member's own archive.
     """
     found = []
     for member in members:
         plan = member.plan
-        names = [plan.benchmark.neutral] if plan.benchmark.neutral is not None else []
-        transformations = [plan.released.transformation, *map(plan.benchmark.variant, names)]
-        if plan.benchmark.neutral is not None:
-            transformations += [variant.transformation for variant in member.variants(plan.kit)]
-        pairs = [(harness, each) for harness in (initial, member.final) for each in transformations]
-        found += jobs_of(plan.benchmark, pairs, plan.benchmark.tasks(CERT), plan.rollouts[CERT], member.seed)
+        benchmark, released = plan.benchmark, plan.released.transformation
+        known = [] if benchmark.neutral is None else [benchmark.variant(benchmark.neutral)]
+        if benchmark.neutral is not None:
+            known += [variant.transformation for variant in member.variants(plan.kit)]
+        for role in sorted(benchmark.sealed):
+            transformations = [released, *(known if role == CERT else ())]
+            pairs = [(harness, each) for harness in (initial, member.final) for each in transformations]
+            found += jobs_of(benchmark, pairs, benchmark.tasks(role), plan.rollouts[role], member.seed)
     return found
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.web.viewing import Viewing
@@ -67,6 +69,14 @@ class Watched:
     def _dialog(self, dialog: Any) -> None:
         self.dialogs.append(dialog.message)
         dialog.dismiss()
+
+
+def take_picture(page: Page, folder: Path, name: str) -> Path:
+    """What the page shows now, in few colours so that the file is small."""
+    path = folder / f"view-{name}.png"
+    page.screenshot(path=path, animations="disabled")
+    Image.open(path).convert("RGB").quantize(96, dither=Image.Dither.NONE).save(path, optimize=True)
+    return path
 
 
 @contextmanager

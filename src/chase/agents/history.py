@@ -202,10 +202,10 @@ class History:
             for line in self._lines(self.root / SCORES)
         ]
 
-    def mean(self, harness: str, variant: str) -> float | None:
-        """A harness's score under a variant, or None where it was not evaluated."""
-        found = self._compared([(harness, variant)])
-        return found[0] if found else None
+    def means(self, harnesses: Sequence[str], variant: str) -> dict[str, float]:
+        """Harnesses' scores under a variant on the tasks that all of them met; empty where there is none."""
+        found = self._compared([(harness, variant) for harness in harnesses])
+        return dict(zip(harnesses, found, strict=True)) if found else {}
 
     def gain(self, harness: str, base: str) -> float | None:
         """A harness's released score over another's, on the tasks that both met; None where there is none."""
@@ -220,10 +220,14 @@ class History:
         released, counterfactual, initial_released, initial_counterfactual = found
         return (released - initial_released) - (counterfactual - initial_counterfactual)
 
+    def met(self, harness: str, variant: str) -> int:
+        """How many tasks a harness was evaluated on under a variant."""
+        return len(self._cells.get((harness, variant), {}))
+
     def _compared(self, cells: Sequence[tuple[str, str]]) -> list[float]:
         """The mean of each (harness, variant) over the tasks that all of them have; empty where there is none."""
         met = [self._cells.get(cell, {}) for cell in cells]
-        common = [task for task in met[0] if all(task in tasks for tasks in met)]
+        common = [task for task in met[0] if all(task in tasks for tasks in met)] if met else []
         return [sum(tasks[task] for task in common) / len(common) for tasks in met] if common else []
 
     @cached_property

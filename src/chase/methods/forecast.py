@@ -18,6 +18,7 @@ from chase.methods.attribution import MOST_VARIANTS, further_harnesses
 from chase.methods.audit import CONFIRM, SEARCH_ROLES, AuditPlan, fresh_roles
 from chase.methods.bounds import Between, ForecastRequest, Rollouts
 from chase.methods.counterfactuals import most_parts
+from chase.methods.evaluation import EvaluationOptions, Kind
 from chase.methods.repair_audited import RepairPlan
 from chase.methods.run import Plan
 
@@ -39,6 +40,8 @@ class Forecast:
     rollouts: tuple[Rollouts, ...]
     agents: tuple[Episodes, ...]
     limits: Limits
+    evaluation: Kind = "full"
+    """How candidates are evaluated. Where it is not in full, the most is still the full schedule."""
 
     @property
     def rollouts_between(self) -> tuple[int, int]:
@@ -64,7 +67,8 @@ def forecast_evolution(plan: Plan, *, certify: bool = True) -> Forecast:
         for role in sorted(benchmark.sealed - {"cert"}):
             found.append(_cells(benchmark, plan.rollouts, "certification", role, 1, 2))
     agents = tuple(_episodes(agent, plan.agents[agent], bounds.episodes[agent]) for agent in plan.method.agents)
-    return Forecast(rollouts=tuple(found), agents=agents, limits=benchmark.limits)
+    kind = plan.options.evaluation if isinstance(plan.options, EvaluationOptions) else "full"
+    return Forecast(rollouts=tuple(found), agents=agents, limits=benchmark.limits, evaluation=kind)
 
 
 def forecast_audit(plan: AuditPlan) -> Forecast:

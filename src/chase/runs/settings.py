@@ -36,6 +36,7 @@ from chase.runs.kinds import (
 )
 
 VARIANTS = "released, a construction (neutral, neutralise-depth), FILE.json, or ARCHIVE.json#b2"
+EVALUATIONS = "full (default), curtailed: only until a choice is certain, or racing: very likely; not in the paper."
 HarnessLike = str | Path | Harness
 Counts = str | Mapping[str, int]
 
@@ -270,7 +271,7 @@ class EvolveSettings(Paid, Proposers, Sizes, What):
     }
     of_method: ClassVar[Mapping[str, str]] = {
         "rounds": "rounds", "epsilon": "epsilon", "eta": "eta", "proposals": "proposals", "reduce": "no_reduce",
-        "repair": "repair", "confirmation": "confirmation", "placebos": "placebos",
+        "repair": "repair", "confirmation": "confirmation", "placebos": "placebos", "evaluation": "evaluation",
     }  # fmt: skip
 
     method: Annotated[str, Text()] = setting(
@@ -302,6 +303,7 @@ class EvolveSettings(Paid, Proposers, Sizes, What):
     placebos: Annotated[int | None, OfMethod(int)] = setting(
         None, "No-effect variants that each confirmation is tried on.", "Sizes", metavar="K"
     )
+    evaluation: Annotated[str | None, OfMethod()] = setting(None, EVALUATIONS, "Sizes", metavar="HOW")
     options: Annotated[Sequence[str] | Mapping[str, Any] | None, Options()] = setting(
         None, "An option of the method; repeatable.", "Sizes", metavar="KEY=VALUE", flag="--option"
     )
@@ -342,6 +344,7 @@ class CompareSettings(Paid, Proposers, Sizes, On):
     rounds: Annotated[int | None, OfMethod(int)] = setting(
         None, "Rounds of every method that has them, 1 to 20.", "Sizes", metavar="T", common=True
     )
+    evaluation: Annotated[str | None, OfMethod()] = setting(None, EVALUATIONS, "Sizes", metavar="HOW")
     rollouts: Annotated[Counts | None, ByRole(1, 1000)] = setting(
         None, "Of a task by role, e.g. evo=2,conf=5,cert=3", "Sizes", metavar="COUNTS", common=True
     )

@@ -24,6 +24,8 @@ FLAGS = (
 needs_chromium = pytest.mark.skipif(
     CHROMIUM is None, reason="chromium is not installed: `apt-get install chromium`, or your system's way"
 )
+TOP = 52
+"""How high the line with the workspace's path is."""
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 800}
 
 
@@ -72,9 +74,9 @@ class Watched:
 
 
 def take_picture(page: Page, folder: Path, name: str) -> Path:
-    """What the page shows now, in few colours so that the file is small."""
+    """What the page shows now below the workspace's path, in few colours so that the file is small."""
     path = folder / f"view-{name}.png"
-    page.screenshot(path=path, animations="disabled")
+    page.screenshot(path=path, animations="disabled", clip={"x": 0, "y": TOP, "width": 1280, "height": 800 - TOP})
     Image.open(path).convert("RGB").quantize(96, dither=Image.Dither.NONE).save(path, optimize=True)
     return path
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -71,8 +73,16 @@ def pages(run: str, digest: str) -> list[str]:
     return ["/", "/rollouts", f"/rollouts/{digest}", *(f"/runs/{run}{end}" for end in own)]
 
 
+def stop_when_told(process: subprocess.Popen[bytes], workspace: Path, event: str) -> None:
+    """Hold a run as soon as it has written an event down, so that a page can be looked at meanwhile."""
+    while not any(event in path.read_text() for path in workspace.glob(".chase/runs/*/events.jsonl")):
+        assert process.poll() is None, "the run ended early"
+        time.sleep(0.01)
+    process.send_signal(signal.SIGSTOP)
+
+
 def test_a_run_that_another_process_makes_is_followed_without_loading_the_page_again(
-    browser: Browser, tmp_path: Path, pictures: Path
+    browser: Browser, evolved: Path, tmp_path: Path, pictures: Path
 ) -> None:
     with Store.open(Workspace(tmp_path), write=True):
         pass  # so that there is something to look at before the run begins
@@ -82,17 +92,18 @@ def test_a_run_that_another_process_makes_is_followed_without_loading_the_page_a
         page = watched.page
         with subprocess.Popen([*command, *sizes], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             try:
-                for _ in range(200):
-                    page.goto(at_work.address + "/")
-                    if page.get_by_role("link", name="running").count():
-                        break
-                    page.wait_for_timeout(100)
+                stop_when_told(process, tmp_path, "RoundStarted")
+                page.goto(at_work.address + "/")
                 page.get_by_role("link", name="running").click()
                 page.evaluate("window.never_loaded_again = true")
+                expect(page.locator("#live")).to_have_attribute("data-updates", re.compile("[1-9]"))
                 expect(page.locator(".state")).to_contain_text("running")
-                expect(page.locator(".told")).to_contain_text("round 1 of 2")
+                expect(page.locator(".told")).not_to_contain_text("archived")
+                process.send_signal(signal.SIGCONT)
+                stop_when_told(process, tmp_path, "Archived")
                 expect(page.locator(".told")).to_contain_text("archived as b1")
                 picture = take_picture(page, pictures, "live")
+                process.send_signal(signal.SIGCONT)
                 expect(page.locator(".told")).to_contain_text("final selection among the rounds' harnesses")
                 expect(page.locator(".state")).to_contain_text("finished")
                 assert process.wait(60) == 0

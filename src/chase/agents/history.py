@@ -1,7 +1,8 @@
 """The read-only history tree: all that a Proposer or a Challenger can know of what was evaluated.
 
 ```
-harnesses/<name>/…                           the harness's files, and candidate.json, its Proposer's record
+harnesses/<name>/…                           the harness's files, and candidate.json, its Proposer's record; of an agent
+                                             of one's own agent.json alone, which says what it is
 scores.jsonl                                 one line for each harness, variant and task, with its mark
 tasks.jsonl                                  one line for each task: its question and all its scores
 index.jsonl                                  one line for each rollout: what was done in it and what came of it
@@ -33,7 +34,7 @@ from chase.core.values import Json
 from chase.harness.folder import parse_files, render_files
 from chase.harness.spec import Harness
 
-RECORD = "candidate.json"
+RECORD, AGENT = "candidate.json", "agent.json"
 SCORES, TASKS, INDEX, ROUNDS = "scores.jsonl", "tasks.jsonl", "index.jsonl", "rounds.jsonl"
 WRITTEN = 946_684_800
 """The time that every file of a tree has, in seconds."""
@@ -79,6 +80,13 @@ class HistoryWriter:
             path = folder / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="")
+
+    def add_agent(self, name: str, described: Mapping[str, Json]) -> None:
+        """What stands in a harness's place where an agent of one's own plays: what it is, and no files."""
+        folder = self.root / "harnesses" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, content in ((AGENT, described), (RECORD, {})):
+            (folder / file).write_text(json.dumps(content, indent=2), encoding="utf-8")
 
     def has_scores(self, harness: str, variant: str, task: str) -> bool:
         return (harness, variant) in self._tasks.get(task, {})
@@ -174,6 +182,10 @@ class History:
 
     def harnesses(self) -> list[str]:
         return sorted(folder.name for folder in (self.root / "harnesses").iterdir())
+
+    def plays_itself(self, name: str) -> bool:
+        """Whether it is an agent of one's own, of which there is no harness."""
+        return (self.root / "harnesses" / name / AGENT).exists()
 
     def harness(self, name: str) -> Harness:
         folder = self.root / "harnesses" / name

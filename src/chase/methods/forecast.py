@@ -90,7 +90,7 @@ def forecast_audit(plan: AuditPlan) -> Forecast:
         role: len(tasks) * plan.rollouts[role] for role, tasks in pooled(held, CONFIRM, plan.confirm_size).items()
     }
     cells = {"confirmation": Between(least=2, most=2 * (1 + tested))}
-    if further := len(further_harnesses(plan.baseline, plan.harness, plan.edits())) if plan.attribute else 0:
+    if further := len(further_harnesses(*plan.harnesses, plan.edits())) if plan.attribute else 0:
         cells["attribution"] = Between(least=further, most=further * (1 + min(MOST_VARIANTS, tested)))
     for stage, count in cells.items():
         found += [Rollouts(stage=stage, role=role, count=count * each) for role, each in confirm.items()]

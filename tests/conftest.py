@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,6 +15,9 @@ from chase.benchmarks.officeqa.benchmark import OfficeQA
 from chase.benchmarks.registry import base_name
 from chase.benchmarks.syn_ledger.benchmark import SynLedger, open_syn_ledger
 from tests.benchmarks.officeqa.offices import office, sample
+
+if TYPE_CHECKING:
+    from tests.report.finished_runs import Runs
 
 OTHER_FEATURES = "digits+folder+preamble+title+casing"
 
@@ -38,6 +42,14 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         yield
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """A workspace with a finished run of each kind. Never changed: `runs.copied(folder)` is."""
+    from tests.report.finished_runs import make_runs  # it needs what is here
+
+    return make_runs(tmp_path_factory.mktemp("runs"))
 
 
 @pytest.fixture(scope="session")

@@ -88,8 +88,8 @@ def test_they_keep_their_contracts_by_the_suites_of_the_page(tmp_path: Path) -> 
     write_package(site, "my_plug_ins", SOURCE, POINTS)
     (tmp_path / "test_mine.py").write_text(SUITES)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not slow", "-W", "ignore", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", ".",
-         "test_mine.py"],
+        [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not slow", "-W", "ignore", "-p", "no:cacheprovider",
+         "-c", "/dev/null", "--rootdir", ".", "test_mine.py"],
         cwd=tmp_path, env={"PYTHONPATH": str(site), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}, text=True,
         capture_output=True, check=False, timeout=900,
     )  # fmt: skip

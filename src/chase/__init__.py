@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         repair,
         rollout,
         scan,
+        write_report,
     )
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "repair",
     "rollout",
     "scan",
+    "write_report",
 ]
 
 

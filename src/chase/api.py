@@ -45,6 +45,7 @@ from chase.runs.settings import (
 )
 
 if TYPE_CHECKING:
+    from chase.report.writing import Report
     from chase.runs.scan import ScanResult
 
 P = ParamSpec("P")
@@ -272,3 +273,19 @@ def certify(run: str, given: Mapping[str, Any], listener: Listener) -> CertifyRe
     from chase.runs.certify import certify as made
 
     return made(run, asked, listener)
+
+
+def write_report(
+    run: str,
+    out: str | Path,
+    *,
+    workspace: str | Path | None = None,
+    data: str | Path | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Report:
+    """The report of an evolution, an audit or a comparison in a folder: page, tables, figures. `tell` hears steps."""
+    if not isinstance(run, str):
+        raise UserError(f"run={run} must be a text: a run's id, the beginning of it, or latest.")
+    from chase.report.writing import write_report as written
+
+    return written(run, out, workspace=workspace, data=data, tell=tell)

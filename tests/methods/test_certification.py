@@ -36,7 +36,7 @@ def test_the_hash_is_of_the_source(package: Path) -> None:
     assert analysis_digest(package) == analysis_hash()
 
 
-@pytest.mark.parametrize("name", ["methods/harness_compass.py", "methods/chase.py", "cli/narration.py"])
+@pytest.mark.parametrize("name", ["methods/harness_compass.py", "methods/chase.py", "runs/narration.py"])
 def test_another_method_is_no_other_analysis(package: Path, name: str) -> None:
     with (package / name).open("a", encoding="utf-8") as file:
         file.write("# other\n")

@@ -14,12 +14,12 @@ import jsonschema
 import pytest
 
 from chase.benchmarks.officeqa.benchmark import OfficeQA
-from chase.cli.narration import lines
 from chase.core.errors import UserError
 from chase.core.events import ConfirmationPlanned, ConfirmationSkipped, Confirmed, PlacebosTested
 from chase.protocol.firewall import FirewallRecord
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.proposal import Proposal
+from chase.runs.narration import lines
 from tests.methods.replay import CONFIRMATION, DISCOVERY, replay
 
 

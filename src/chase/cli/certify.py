@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -11,11 +11,10 @@ import chase
 from chase.cli.certificates import print_theorems
 from chase.cli.options import AsJson, takes
 from chase.cli.output import echo, emit
+from chase.runs.certified_figures import certified_figures
 from chase.runs.conclusion import by_noise_in_words
 from chase.runs.results import CertifyResult
 from chase.runs.settings import CertifySettings
-
-RELEASED, NEUTRAL = "released", "neutral"
 
 
 @takes(CertifySettings)
@@ -81,31 +80,10 @@ def _print_variant(variant: Mapping[str, Any]) -> None:
 def print_table(found: Mapping[str, Any]) -> None:
     """The paper's columns, in percent and percentage points, each with its standard error, tasks and meaning."""
     echo(f"certification on {found['tasks']} sealed tasks, in % ± standard error")
-    for name, estimate, meaning in _rows(found):
+    for name, estimate, meaning in certified_figures(found):
         value = f"{100 * estimate['value']:{'' if name.startswith('R') else '+'}.2f}"
         echo(f"  {name:<13} {value:>7} ± {100 * estimate['se']:5.2f}   n = {estimate['n']:<4} {meaning}")
     for name, failed in found["invalid"].items():
         echo(f"{name} is not valid on the sealed tasks ({'; '.join(failed)}): it is no evidence and is left out.")
     for reason in found["reopened"]:
         echo(f"reopened: {reason}")
-
-
-def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], str]]:
-    """Each symbol with its estimate and what it stands for."""
-    known = NEUTRAL in found["gains"]
-    neutral = "with every planted regularity removed"
-    for harness, words in (("H0", "the initial harness"), ("H*", "the selected harness")):
-        yield f"R_rel({harness})", found["scores"][harness][RELEASED], f"score of {words} as released"
-        if known:
-            yield f"R_0({harness})", found["scores"][harness][NEUTRAL], f"its score {neutral}"
-    yield "G_rel", found["gains"][RELEASED], "gain as released"
-    if known:
-        yield "G_0", found["gains"][NEUTRAL], f"gain {neutral}"
-        yield "Δ_BS", found["destruction"][NEUTRAL], "what of the gain goes with them: G_rel − G_0"
-    yield "Γ", found["gamma"], "largest gain destruction over the archive"
-    yield "G_min", found["g_min"], "gain under its worst entry"
-    yield "Δ_TS", found["excess_search_gain"], "gain on the search tasks less gain here"
-    for role, rows in found.get("elsewhere", {}).items():
-        yield f"R_{role}(H0)", rows["H0"], f"score of the initial harness on {role}, as released"
-        yield f"R_{role}(H*)", rows["H*"], f"score of the selected harness on {role}"
-        yield f"G_{role}", rows["gain"], f"gain on {role}"

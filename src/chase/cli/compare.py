@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table as RichTable
-
 import chase
 from chase.cli.forecasting import show_forecast
 from chase.cli.options import AsJson, DryRun, takes
 from chase.cli.output import echo, emit, emit_table
+from chase.cli.rich_tables import rich_table
 from chase.runs.comparison_tables import FOLDER, tables
 from chase.runs.results import CompareResult
 from chase.runs.settings import CompareSettings
-from chase.runs.tables import Table
 
 
 @takes(CompareSettings)
@@ -39,7 +37,7 @@ def compare(given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson =
 
 def _print(result: CompareResult) -> None:
     for table in tables(result.payload):
-        emit_table(_rich(table))
+        emit_table(rich_table(table))
         for note in table.notes:
             echo(f"  {note}")
         echo("")
@@ -50,12 +48,3 @@ def _print(result: CompareResult) -> None:
     here, folder = Path.cwd(), result.folder / FOLDER
     echo(f"run {result.run}, {result.wall_seconds:.0f} s")
     echo(f"tables: {folder.relative_to(here) if folder.is_relative_to(here) else folder}/")
-
-
-def _rich(table: Table) -> RichTable:
-    made = RichTable(title=table.title, title_justify="left")
-    for place, heading in enumerate(table.headings):
-        made.add_column(heading, justify="right" if place else "left", overflow="fold")
-    for row in table.rows:
-        made.add_row(*row)
-    return made

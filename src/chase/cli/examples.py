@@ -19,13 +19,11 @@ def print_example(example: Example, *, indent: str = "") -> None:
     for change in example.changes:
         arguments = ", ".join(f"{name} {value}" for name, value in change.call.arguments.items())
         typer.echo(f"{indent}  {_line(f'{change.call.tool} {arguments}'.rstrip())}")
-        before, after = (text.removesuffix("\n").split("\n") for text in (change.before, change.after))
-        same = next((n for n, (old, new) in enumerate(zip(before, after, strict=False)) if old != new), 0)
-        for mark, lines in (("-", before[same:]), ("+", after[same:])):
-            for line in lines[:MOST_LINES]:
+        for mark, side in zip("-+", change.excerpt(MOST_LINES), strict=True):
+            for line in side.lines:
                 typer.echo(f"{indent}    {mark} {_line(line)}".rstrip())
-            if len(lines) > MOST_LINES:
-                typer.echo(f"{indent}    {mark} … {len(lines) - MOST_LINES} more lines")
+            if side.more:
+                typer.echo(f"{indent}    {mark} … {side.more} more lines")
 
 
 def _line(line: str) -> str:

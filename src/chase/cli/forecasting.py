@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from chase.cli.output import emit_json, emit_table, printable
-from chase.cli.tokens import millions
+from chase.runs.rendering import millions
 from chase.runs.results import ForecastResult
 
 

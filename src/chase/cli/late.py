@@ -27,6 +27,12 @@ COMMANDS: Mapping[str, str] = {
     "once for all.",
     "certify": "Print the certification of a finished `chase evolve`; one made with --no-certify is certified now, "
     "under the run's budget where no other is given.",
+    "runs": "List the workspace's runs, newest first: what each is on, how far it is, and in a few words what came of "
+    "it.",
+    "show": "Print what `chase report` writes of an evolution, an audit or a comparison: verdict, then tables, section "
+    "by section.",
+    "report": "Write the report of an evolution, an audit or a comparison: one HTML file, tables and figures beside "
+    "it.",
     "doctor": "Check Python, sandbox, disk and store, and with a model its key, answer, tool calls, JSON schema, "
     "usage, price.",
     "demo": "Audit a harness that cheats and an honest one, repair the cheat, and see what optimisers do (simulated).",
@@ -37,6 +43,8 @@ COMMANDS: Mapping[str, str] = {
     "archive": "Look at archived counterfactuals and replay them.",
     "officeqa": "OfficeQA: make data ready, score, split questions, count layout as the paper does; make a sample.",
     "store": "Look into, check, tidy and export a workspace's store (.chase/).",
+    "view": "Look at a workspace in a browser: runs and comparisons, a run as it happens, and the traces behind every "
+    "figure.",
     "trace": "Read rollouts: list them, show what happened in one.",
 }
 """By name, with the first paragraph of its help. Its module is `chase.cli.NAME`."""

@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from chase.runs.accounting import STAGES, Account
+from chase.runs.rendering import millions, usd
 
 TITLES = {"optimisation": "optimisation and selection", "certification": "certification"}
 
@@ -39,11 +40,3 @@ def token_table(title: str, accounts: Sequence[Account]) -> Table:
         paid = row["paid"]
         table.add_row(account.run, account.method, *numbers, millions(paid["total"]), usd(paid["cost_usd"]))
     return table
-
-
-def millions(tokens: float) -> str:
-    return f"{tokens / 1e6:,.2f}"
-
-
-def usd(cost: float | None) -> str:
-    return "cost unknown" if cost is None else f"${cost:,.4f}"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,10 +14,10 @@ from chase.cli.opening import open_benchmark
 from chase.cli.options import AsJson, DataFolder, WorkspaceFolder
 from chase.cli.output import emit_json, printable
 from chase.core.errors import UserError
-from chase.engine.trace import result_text
 from chase.runs.answers import Explanation, explain, require_owner
 from chase.runs.naming import Names, names_in
 from chase.runs.opening import locate
+from chase.runs.stories import story
 from chase.store.reader import SHOWN_ROLLOUTS
 from chase.store.records import Run, StoredRollout, Wanted
 from chase.store.store import Store
@@ -47,7 +46,7 @@ def show(
     if as_json:
         emit_json("chase.trace.show/1", {"workspace": root, **_payload(found, runs), "trace": trace})
         return
-    for line in (*_head(found, runs), *_story(trace)):
+    for line in (*_head(found, runs), *_told(trace)):
         typer.echo(printable(line))
 
 
@@ -233,88 +232,12 @@ def _head(rollout: StoredRollout, runs: Sequence[Run]) -> Iterator[str]:
     yield f"recorded   {rollout.created_at}"
 
 
-def _story(trace: Mapping[str, Any]) -> Iterator[str]:
-    """The trace's events, one paragraph each."""
-    events: Sequence[Mapping[str, Any]] = trace.get("events", ())
-    if not events:
+def _told(trace: Mapping[str, Any]) -> Iterator[str]:
+    """The trace's steps, one paragraph each."""
+    steps = list(story(trace))
+    if not steps:
         yield "\nno trace: the rollout failed before anything was recorded"
-    turn = 0
-    for event in events:
-        turn += event["event"] == "model"
-        heading, *paragraphs = _EVENTS.get(event["event"], _other)(event)
-        yield f"\n[{turn}] {heading}"
-        for text in paragraphs:
+    for step in steps:
+        yield f"\n[{step.turn}] {step.heading}"
+        for text in step.texts:
             yield textwrap.indent(text.rstrip("\r\n"), "    ") if text.strip() else "    (nothing)"
-
-
-def _prompt(event: Mapping[str, Any]) -> Iterator[str]:
-    guidance = event["guidance"]
-    yield "prompt" + (f", with guidance {', '.join(guidance)}" if guidance else "")
-    yield f"{event['system']}\n\n{event['user']}"
-
-
-def _model(event: Mapping[str, Any]) -> Iterator[str]:
-    yield "model"
-    if event.get("thinking"):
-        yield f"(thinking) {event['thinking']}"
-    if event["text"] or not event["calls"]:
-        yield event["text"]
-    for call in event["calls"]:
-        yield f"calls {call['tool']} {_brief(call['arguments'])}"
-
-
-def _tool(event: Mapping[str, Any]) -> Iterator[str]:
-    asked = f", asked for {_brief(event['asked'])}" if "asked" in event else ""
-    refused = "" if event["ok"] else ", refused"
-    yield f"{event['tool']} {_brief(event['arguments'])} (by the {event['by']}{asked}{refused})"
-    yield result_text(event)
-
-
-def _hook(event: Mapping[str, Any]) -> Iterator[str]:
-    if event["failure"] is not None:
-        yield f"hook {event['hook']} failed: {event['failure']}"
-        if event.get("detail"):
-            yield event["detail"]
-    else:
-        yield f"hook {event['hook']} returned {json.dumps(event['value'], ensure_ascii=False)}"
-
-
-def _given(event: Mapping[str, Any]) -> Iterator[str]:
-    yield f"what the model was given of {event['tool']}, as the harness changed it"
-    yield event["text"]
-
-
-def _note(event: Mapping[str, Any]) -> Iterator[str]:
-    yield "note to the model"
-    yield event["text"]
-
-
-def _objection(event: Mapping[str, Any]) -> Iterator[str]:
-    yield "the answer was sent back"
-    yield event["text"]
-
-
-def _guidance(event: Mapping[str, Any]) -> Iterator[str]:
-    yield f"guidance {event['name']} became active"
-
-
-def _other(event: Mapping[str, Any]) -> Iterator[str]:
-    yield event["event"]
-    yield _brief({name: value for name, value in event.items() if name != "event"})
-
-
-def _brief(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-_EVENTS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
-    "prompt": _prompt,
-    "model": _model,
-    "tool": _tool,
-    "hook": _hook,
-    "given": _given,
-    "note": _note,
-    "objection": _objection,
-    "guidance": _guidance,
-}
-"""Each gives an event's heading, then its texts."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from chase.cli.narration import lines, stage
 from chase.cli.output import Steps
 from chase.cli.progress import RolloutProgress, clear_line, say_aside
 from chase.core.events import Event
 from chase.engine.rollout import Job
 from chase.engine.runner import ScoredRollout
 from chase.runs.listening import Building, Loading, MembersUnderWay, RunBegun, RunEnded, Scanning
+from chase.runs.narration import lines, stage
 
 
 class Watch:

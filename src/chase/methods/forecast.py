@@ -40,6 +40,11 @@ class Forecast:
     agents: tuple[Episodes, ...]
     limits: Limits
 
+    @property
+    def rollouts_between(self) -> tuple[int, int]:
+        """How many in all, at least and at most."""
+        return round(sum(r.count.least for r in self.rollouts)), round(sum(r.count.most for r in self.rollouts))
+
 
 def forecast_evolution(plan: Plan, *, certify: bool = True) -> Forecast:
     """The bounds of `chase evolve`."""

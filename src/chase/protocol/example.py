@@ -22,6 +22,14 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Excerpt:
+    """Some lines of an answer, and how many follow."""
+
+    lines: tuple[str, ...]
+    more: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
     """One call's answer under the released benchmark and under the counterfactual, as an agent reads it."""
 
@@ -33,6 +41,12 @@ class Change:
     def between(cls, call: Call, before: ToolResult, after: ToolResult) -> Change:
         """What becomes of a call's result."""
         return cls(call=call, before=before.text, after=after.text)
+
+    def excerpt(self, most: int) -> tuple[Excerpt, Excerpt]:
+        """Both sides from the first line that differs, so many lines of each."""
+        before, after = (text.removesuffix("\n").split("\n") for text in (self.before, self.after))
+        same = next((n for n, (old, new) in enumerate(zip(before, after, strict=False)) if old != new), 0)
+        return _cut(before[same:], most), _cut(after[same:], most)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +93,10 @@ def example_of(benchmark: Benchmark[State], transformation: Transformation[State
                 changes.append(Change.between(*found))
                 break
     return Example(task=task, changes=tuple(changes))
+
+
+def _cut(lines: list[str], most: int) -> Excerpt:
+    return Excerpt(lines=tuple(lines[:most]), more=max(0, len(lines) - most))
 
 
 _Answers = tuple[Call, ToolResult, ToolResult]

@@ -47,6 +47,9 @@ class Audit(Prepared[AuditSettings]):
     def label(self) -> str:
         return f"audit on {self.benchmark.name}"
 
+    def rollouts_between(self) -> tuple[int, int]:
+        return forecast_audit(self.plan).rollouts_between
+
     def identity(self, fingerprint: str) -> dict[str, Json]:
         return self.plan.describe(fingerprint)
 

@@ -115,6 +115,9 @@ class Comparison(Prepared[CompareSettings]):
     def harnesses(self) -> Mapping[str, Harness]:
         return {INITIAL: self.initial}
 
+    def rollouts_between(self) -> tuple[int, int]:
+        return forecast_comparison(self.members, self.specs, self.settings, self.match).rollouts_between
+
     def ids(self, run: str) -> Sequence[str]:
         return (run, *(member.id(run) for member in self.members))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from chase.runs.folder import RunFolder
+from chase.runs.rendering import millions, points
 from chase.runs.tables import Table
 
 FOLDER = "tables"
@@ -47,7 +48,7 @@ def reference(payload: Found) -> str:
 def _results(payload: Found) -> Table:
     columns, seeds = payload["columns"], len(payload["seeds"])
     keys = [column["key"] for column in columns]
-    rows = [[name, *(_figure(row[key]) for key in keys), _points(row["delta_ts"]["value"])]
+    rows = [[name, *(_figure(row[key]) for key in keys), points(row["delta_ts"]["value"])]
             for name, row in payload["methods"].items()]  # fmt: skip
     spread = " ± over seeds" if seeds > 1 else ""
     return Table(
@@ -77,7 +78,7 @@ def _differences(payload: Found) -> Table:
         tasks, seeds = _ends(found, sign), found["over_seeds"] and _ends(found["over_seeds"], sign)
         word = "told apart" if found["separated"] else "the same harnesses" if found["identical"] else "not told apart"
         symbol = next(column["symbol"] for column in payload["columns"] if column["key"] == found["figure"])
-        rows.append([other, symbol, _points(sign * found["value"]), _range(tasks), _range(seeds), word])
+        rows.append([other, symbol, points(sign * found["value"]), _range(tasks), _range(seeds), word])
         data.append(
             [other, found["figure"], sign * found["value"] + 0.0, *tasks, *(seeds or ("", "")), found["separated"]]
         )
@@ -110,7 +111,7 @@ def _tokens(payload: Found, stage: str, words: str) -> Table:
         title=f"Token use in {words}, over {len(payload['seeds'])} seeds",
         headings=("Method", "Episodes", "of them reused", "Total (M)", "Excluding cached input (M)"),
         rows=[
-            [name, f"{row['episodes']:,}", f"{row['reused']:,}", *(f"{row[key] / 1e6:,.2f}" for key in _SUMS)]
+            [name, f"{row['episodes']:,}", f"{row['reused']:,}", *(millions(row[key]) for key in _SUMS)]
             for name, row in found.items()
         ],
         fields=("method", "episodes", "reused", "total", "uncached"),
@@ -149,12 +150,6 @@ def _values(found: Found) -> tuple[float, float, float | None]:
     return found["value"], found["se"], None if found["over_seeds"] is None else found["over_seeds"]["se"]
 
 
-def _points(value: float) -> str:
-    """Points with their sign; nothing has none that is negative."""
-    said = f"{100 * value:+.1f}"
-    return "+0.0" if said == "-0.0" else said
-
-
 def _ends(found: Found, sign: int) -> tuple[float, float]:
     low, high = sorted((sign * found["low"] + 0.0, sign * found["high"] + 0.0))
     return low, high
@@ -163,4 +158,4 @@ def _ends(found: Found, sign: int) -> tuple[float, float]:
 def _range(ends: Sequence[float] | None) -> str:
     if ends is None:
         return "one seed"
-    return "no spread" if ends[0] == ends[1] else f"{_points(ends[0])} to {_points(ends[1])}"
+    return "no spread" if ends[0] == ends[1] else f"{points(ends[0])} to {points(ends[1])}"

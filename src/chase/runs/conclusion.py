@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from chase.core.values import Json
+from chase.runs.rendering import ends, percent, points
 from chase.stats.bounded import GAINS, lower_bound
 
 RELEASED, NEUTRAL = "released", "neutral"
@@ -65,14 +66,14 @@ def _gain_in_words(found: Found) -> Iterator[str]:
     if certified is None:
         scores = {row["harness"]: row["released"] for row in final["selection"]["pool"]}
         yield (
-            f"H* scores {_percent(scores[final['name']])} on the tasks that it was selected on and H_0 "
-            f"{_percent(next(iter(scores.values())))}: no measure of its gain, for which the sealed tasks are there."
+            f"H* scores {percent(scores[final['name']])} on the tasks that it was selected on and H_0 "
+            f"{percent(next(iter(scores.values())))}: no measure of its gain, for which the sealed tasks are there."
         )
         return
     gain, scores = certified["gains"][RELEASED], certified["scores"]
     yield (
-        f"H* gains {_points(gain)} on {certified['tasks']} sealed tasks ({_ends(gain)}): "
-        f"{_percent(scores['H0'][RELEASED]['value'])} to {_percent(scores['H*'][RELEASED]['value'])}."
+        f"H* gains {_points(gain)} on {certified['tasks']} sealed tasks ({ends(gain)}): "
+        f"{percent(scores['H0'][RELEASED]['value'])} to {percent(scores['H*'][RELEASED]['value'])}."
     )
     if word == "too small":
         yield (
@@ -96,12 +97,12 @@ def _survival_in_words(found: Found) -> Iterator[str]:
         worst = min(archive, key=lambda name: certified["gains"][name]["value"])
         gain, what = certified["gains"][worst], archive[worst]["what"]
         yield (
-            f"Under the worst archived counterfactual ({worst}: {what}) {_points(gain)} survive ({_ends(gain)}): "
+            f"Under the worst archived counterfactual ({worst}: {what}) {_points(gain)} survive ({ends(gain)}): "
             f"{_scores(certified, worst)}."
         )
     if NEUTRAL in certified["gains"]:
         gain = certified["gains"][NEUTRAL]
-        left = f"{_points(gain)} ({_ends(gain)}): {_scores(certified, NEUTRAL)}"
+        left = f"{_points(gain)} ({ends(gain)}): {_scores(certified, NEUTRAL)}"
         yield f"With every planted regularity removed it gains {left}."
 
 
@@ -157,16 +158,8 @@ def _variants(found: Found) -> Iterator[dict[str, Json]]:
 
 def _scores(certified: Found, variant: str) -> str:
     scores = certified["scores"]
-    return f"{_percent(scores['H0'][variant]['value'])} to {_percent(scores['H*'][variant]['value'])}"
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
+    return f"{percent(scores['H0'][variant]['value'])} to {percent(scores['H*'][variant]['value'])}"
 
 
 def _points(estimate: Found) -> str:
-    return f"{100 * estimate['value']:+.1f} points"
-
-
-def _ends(estimate: Found) -> str:
-    return f"{100 * estimate['low']:+.1f} to {100 * estimate['high']:+.1f}"
+    return f"{points(estimate['value'])} points"

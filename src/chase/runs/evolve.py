@@ -64,6 +64,9 @@ class Evolution(Prepared[EvolveSettings]):
     def label(self) -> str:
         return f"{self.plan.method.name} on {self.benchmark.name}"
 
+    def rollouts_between(self) -> tuple[int, int]:
+        return forecast_evolution(self.plan, certify=self.certify).rollouts_between
+
     def identity(self, fingerprint: str) -> dict[str, Json]:
         return {**self.plan.describe(fingerprint), "model": self.model}
 

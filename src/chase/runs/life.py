@@ -29,6 +29,7 @@ from chase.runs.folder import RunFolder
 from chase.runs.listening import Listener, RunBegun, RunEnded, RunInterrupted
 from chase.runs.models import Models, at_the_cap, computes_here, count_paid
 from chase.runs.parts import Parts
+from chase.runs.recording import Recorder
 from chase.runs.settings import Paid
 from chase.store.records import Run
 from chase.store.store import Store
@@ -81,6 +82,10 @@ class Work(Protocol):
         """In a few words, for whoever watches."""
         ...
 
+    def rollouts_between(self) -> tuple[int, int] | None:
+        """How many rollouts it takes at least and at most in an empty store, where that is known."""
+        ...
+
     def identity(self, fingerprint: str) -> dict[str, Json]:
         """Everything that decides the result; `fingerprint` is the connected model's."""
         ...
@@ -120,6 +125,9 @@ class Prepared(Generic[P]):
 
     def ids(self, run: str) -> Sequence[str]:
         return (run,)
+
+    def rollouts_between(self) -> tuple[int, int] | None:
+        return None
 
     @property
     def workers(self) -> int:
@@ -219,12 +227,16 @@ class Life:
         self, work: Work, store: Store, run: str, identity: Mapping[str, Json], model: ChatModel
     ) -> dict[str, Json]:
         folder, again = RunFolder(store.workspace, run), self.which.again(run)
+        listener = Recorder(self.listener, folder)
         if self.which.certified is None:
             for name, harness in work.harnesses().items():
                 folder.write_harness(name, harness)
             folder.write_settings(work.resolved(), work.models.tables())  # last: whoever finds it finds all
         command = self.which.command
-        self.listener.told(RunBegun(command=command, run=run, label=work.label, again=again, config=identity))
+        begun = RunBegun(
+            command=command, run=run, label=work.label, again=again, config=identity, rollouts=work.rollouts_between()
+        )
+        listener.told(begun)
         try:
             async with Sandbox(max_sessions=work.concurrency) as sandbox:
                 with work.processes() as processes:
@@ -235,11 +247,11 @@ class Life:
                             model=model,
                             sandbox=sandbox,
                             pace=Pace(concurrency=work.concurrency, processes=processes),
-                            listener=self.listener,
+                            listener=listener,
                         )
                     )
         except asyncio.CancelledError:
-            self.listener.told(RunInterrupted(again=again))
+            listener.told(RunInterrupted(again=again))
             raise
         except RunPaused as outage:
             self._pause(store, run)
@@ -248,7 +260,7 @@ class Life:
             self._pause(store, run)
             raise at_the_cap(reached, work.models.meter, again) from None
         finally:
-            self.listener.told(RunEnded(run=run))
+            listener.told(RunEnded(run=run))
 
     def _pause(self, store: Store, run: str) -> None:
         """A certification that is cut leaves its run finished, as it was."""

@@ -49,6 +49,8 @@ class RunBegun(Event):
     """The command that goes on with it after an interruption; None: the same command does."""
     config: Mapping[str, Json]
     """What it is."""
+    rollouts: tuple[int, int] | None = None
+    """How many it takes at least and at most, where that is known."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Any
 from chase.core.errors import IntegrityError
 from chase.protocol.transformation import OperatorList
 from chase.runs.folder import RunFolder
+from chase.runs.recording import read_events, rounds_told
 from chase.store.records import Run
 from chase.store.workspace import Workspace
 
@@ -33,11 +34,12 @@ class Names:
 
 
 def names_in(run: Run, workspace: Workspace) -> Names:
-    """The names of a run; of one without a result yet only what every run knows."""
+    """The names of a run; of one without a result yet those that it has told so far."""
+    folder = RunFolder(workspace, run.id)
     try:
-        result = RunFolder(workspace, run.id).read_result()
+        result = folder.read_result()
     except IntegrityError:
-        result = {}
+        result = {"rounds": rounds_told(read_events(folder))}
     variants = {UNCHANGED: "released", **dict(_variants(result))}
     if isinstance(known := run.config.get("transformation"), str):  # of `chase rollout`
         variants[known] = str(run.config.get("variant"))

@@ -77,6 +77,9 @@ class Repair(Prepared[AuditSettings]):
     def out(self) -> Path | None:
         return None if self.asked.out is None else Path(self.asked.out)
 
+    def rollouts_between(self) -> tuple[int, int]:
+        return forecast_repair(self.plan).rollouts_between
+
     def identity(self, fingerprint: str) -> dict[str, Json]:
         return self.plan.describe(fingerprint)
 

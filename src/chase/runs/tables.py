@@ -1,9 +1,10 @@
-"""Tables as text: Markdown, LaTeX and CSV of the same rows."""
+"""Tables as text: Markdown, LaTeX and CSV of the same rows. What a cell holds may be a model's words: it stays text."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,16 +19,37 @@ _ESCAPES = {
     "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
 }
 _SIGNS = {
+    "α": r"$\alpha$",
+    "γ": r"$\gamma$",
+    "ε": r"$\varepsilon$",
+    "η": r"$\eta$",
+    "ρ": r"$\rho$",
     "Δ": r"$\Delta$",
     "Γ": r"$\Gamma$",
     "±": r"$\pm$",
     "−": "$-$",
+    "–": "--",
     "≤": r"$\leq$",
-    "✓": r"\checkmark",
+    "≥": r"$\geq$",
+    "→": r"$\to$",
+    "×": r"$\times$",
+    "✓": r"\checkmark{}",
     "✗": r"$\times$",
+    "“": "``",
+    "”": "''",
+    "…": r"\ldots{}",
 }
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$!])")
+_FORMULA = re.compile(r"\s*[=+\-@]|[\t\r]")
+"""How a cell begins that a spreadsheet would compute."""
+WRAPPED = "p"
+"""The alignment of a column of prose."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,24 +64,35 @@ class Table:
     fields: tuple[str, ...]
     data: Sequence[Sequence[object]]
     notes: Sequence[str] = ()
+    alignments: str = ""
+    """A letter for each column: l, r, c, or p for prose that wraps. Default: the first left, the others right."""
+
+    @property
+    def aligned(self) -> str:
+        """A letter for each column."""
+        return self.alignments or "l" + "r" * (len(self.headings) - 1)
 
     def markdown(self) -> str:
-        lines = [f"**{self.title}**", "", _row(self.headings), _row(["---"] * len(self.headings))]
-        lines += [_row([cell.replace("|", r"\|") for cell in row]) for row in self.rows]
-        return "\n".join([*lines, *(f"\n{note}" for note in self.notes)]) + "\n"
+        rules = [{"l": "---", "p": "---", "r": "---:", "c": ":---:"}[letter] for letter in self.aligned]
+        lines = [f"**{_line(self.title)}**", "", _row(map(_line, self.headings)), _row(rules)]
+        lines += [_row(map(markdown_text, row)) for row in self.rows]
+        return "\n".join([*lines, *(f"\n{_line(note)}" for note in self.notes)]) + "\n"
 
     def latex(self) -> str:
         """A table of its own, with booktabs."""
-        body = [" & ".join(map(_tex, row)) + r" \\" for row in self.rows]
+        prose = self.aligned.count(WRAPPED)
+        widths = {WRAPPED: rf"p{{{0.8 / max(prose, 2):.2f}\textwidth}}"}
+        columns = "".join(widths.get(letter, letter) for letter in self.aligned)
+        body = [" & ".join(map(latex_text, row)) + r" \\" for row in self.rows]
         return (
             "\n".join(
                 [
                     r"\begin{table}[ht]",
                     r"\centering",
-                    rf"\caption{{{_tex(' '.join([self.title + '.', *self.notes]))}}}",
-                    rf"\begin{{tabular}}{{l{'r' * (len(self.headings) - 1)}}}",
+                    rf"\caption{{{latex_text(' '.join([self.title + '.', *self.notes]))}}}",
+                    rf"\begin{{tabular}}{{{columns}}}",
                     r"\toprule",
-                    " & ".join(map(_tex, self.headings)) + r" \\",
+                    " & ".join(map(latex_text, self.headings)) + r" \\",
                     r"\midrule",
                     *body,
                     r"\bottomrule",
@@ -71,16 +104,34 @@ class Table:
         )
 
     def csv(self) -> str:
+        """The data. A text that a spreadsheet would take for a formula has an apostrophe before it."""
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(self.fields)
-        writer.writerows(["" if cell is None else cell for cell in row] for row in self.data)
+        writer.writerows([_cell(value) for value in row] for row in self.data)
         return file.getvalue()
 
 
-def _row(cells: Sequence[str]) -> str:
+def markdown_text(text: str) -> str:
+    """A text that is nothing but text in a cell of Markdown."""
+    return _MARKDOWN.sub(r"\\\1", _line(text)).replace("&", "&amp;").replace(r"\<", "&lt;").replace(r"\>", "&gt;")
+
+
+def latex_text(text: str) -> str:
+    """A text that is nothing but text in LaTeX."""
+    return "".join(_ESCAPES.get(c, _SIGNS.get(c, c)) for c in _line(text))
+
+
+def _cell(value: object) -> object:
+    if value is None:
+        return ""
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+
+
+def _line(text: str) -> str:
+    """On one line, without what cannot be seen."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _row(cells: Sequence[str] | map[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _tex(text: str) -> str:
-    return "".join(_ESCAPES.get(c, _SIGNS.get(c, c)) for c in text)

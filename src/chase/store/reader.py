@@ -16,6 +16,7 @@ from chase.store.digests import TraceCodec
 from chase.store.lock import writer_pid
 from chase.store.records import (
     EpisodeCount,
+    MeansWanted,
     Run,
     Seal,
     Spend,
@@ -126,6 +127,22 @@ class Reader:
         total = int(self._rows(f"SELECT COUNT(*) {chosen}", asked)[0][0])
         newest = f"SELECT {columns('rollouts')}, row_digest {chosen} ORDER BY created_at DESC, digest LIMIT :limit"
         return [rollout_from(row) for row in self._rows(newest, {**asked, "limit": limit})], total
+
+    def task_means(self, wanted: MeansWanted) -> list[tuple[str, str, str, float, int]]:
+        """The scored rollouts of runs by task, harness and transformation: the mean score, and how many there are.
+
+        So many rows as there are tasks, harnesses and transformations, however many rollouts.
+        """
+        asked = (wanted.runs, wanted.harnesses, wanted.transformations)
+        marks = [", ".join("?" * len(values)) for values in asked]
+        rows = self._rows(
+            "SELECT task, harness, transformation, AVG(score), COUNT(*) FROM rollouts WHERE status = 'scored' "
+            f"AND digest IN (SELECT rollout FROM run_rollouts WHERE run IN ({marks[0]})) AND harness IN ({marks[1]}) "
+            f"AND transformation IN ({marks[2]}) AND (role IN (SELECT value FROM json_each(?))) = ? "
+            "GROUP BY task, harness, transformation ORDER BY task",
+            (*(value for values in asked for value in values), json.dumps(wanted.roles), wanted.of_roles),
+        )
+        return [tuple(row) for row in rows]
 
     def runs_using(self, digest: str) -> list[Run]:
         """The runs that used a rollout, oldest first."""

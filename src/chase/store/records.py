@@ -89,6 +89,19 @@ class Wanted:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class MeansWanted:
+    """Whose scores are averaged, task by task."""
+
+    runs: tuple[str, ...]
+    harnesses: tuple[str, ...]
+    """Hashes, as are `transformations`."""
+    transformations: tuple[str, ...]
+    roles: tuple[str, ...]
+    of_roles: bool = True
+    """Whether tasks of these roles are meant, or of all others."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Seal:
     """One opening of the certification set for a run or a comparison, with what was fixed before it."""
 

@@ -96,7 +96,7 @@ def _sync(folder: Path) -> None:
 
 
 class RunFiles:
-    """The files of a run in a workspace. Every file is there whole or not at all."""
+    """The files of a run in a workspace. Every file that is written is there whole or not at all."""
 
     def __init__(self, workspace: Workspace, run: str) -> None:
         self.workspace = workspace
@@ -110,3 +110,12 @@ class RunFiles:
     def write(self, name: str, text: str) -> None:
         """Write a file of the run, over what it was."""
         self.workspace.write_run_file(self.run, name, text)
+
+    def append(self, name: str, text: str) -> None:
+        """Add to a file of the run that nothing depends on: its last lines may be lost when the power goes."""
+        try:
+            _make_folder(self.path)
+            with (self.path / name).open("a", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        except OSError as error:
+            raise DiskError(f"{self.path / name} cannot be written: {error.strerror}") from error

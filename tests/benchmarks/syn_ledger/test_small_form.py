@@ -71,7 +71,7 @@ class TestConformance(LedgerConformance):
         file = benchmark.view(task, benchmark.variant("released")).files[0].path
         search = "search", {"query": benchmark.task(task).query.entity, "limit": 6}
         read = "open_file", {"file": file}
-        return search, read, read, ("calculator", {"expression": "2+3"})
+        return search, read, read, ("calculator", {"records": "a 2, b 3", "expression": "2+3"})
 
     def sights(self, benchmark: Any, task: str, variant: str) -> Mapping[str, Sequence[Sighting]]:
         """It has no listing, so it is the ledger's own sight."""

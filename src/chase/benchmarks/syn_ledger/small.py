@@ -60,8 +60,11 @@ SMALL_TOOLS = (
         description=f"Evaluate arithmetic with + and -. One of {CALCULATIONS} calculations.",
         parameters={
             "type": "object",
-            "properties": {"expression": {"type": "string", "maxLength": 40}},
-            "required": ["expression"],
+            "properties": {
+                "records": {"type": "string", "maxLength": 240, "description": "The two records that count, copied."},
+                "expression": {"type": "string", "maxLength": 40, "description": "Of their amounts, as in 7 + 5."},
+            },
+            "required": ["records", "expression"],
             "additionalProperties": False,
         },
     ),

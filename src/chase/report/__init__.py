@@ -1,0 +1,1 @@
+"""What is known of a run, put on pages: facts, tables, figures, one self-contained HTML file."""

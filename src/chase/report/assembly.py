@@ -1,0 +1,81 @@
+"""A run's whole report, section by section, whatever kind of run it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from chase.core.errors import UserError
+from chase.core.interfaces import Benchmark
+from chase.report import audits, comparisons, evolution, verdicts
+from chase.report.document import Document, Section
+from chase.report.facts import Measured, RunFacts
+from chase.report.heads import SIMULATED
+from chase.report.on_benchmark import BenchmarkFacts, benchmark_facts, construction_section, example_section
+from chase.report.provenance import provenance_section, token_section
+from chase.report.verdicts import Headline
+
+KINDS = {"evolution": evolution.sections, "audit": audits.sections, "comparison": comparisons.sections}
+_TITLES = {"evolution": "Evolution", "audit": "Audit", "comparison": "Comparison"}
+Opens = Callable[[], Benchmark[Any]]
+
+
+def document(facts: RunFacts, measured: Measured, opens: Opens | None = None) -> Document:
+    """The report of an evolution, an audit or a comparison. Without `opens` nothing is shown of the benchmark."""
+    head = facts.head
+    if facts.kind not in KINDS:
+        raise UserError(
+            f"run '{head.id}' is one of `chase {head.command}`: reports are of evolutions, audits and comparisons."
+        )
+    headline = headline_of(facts)
+    found = None if opens is None else benchmark_facts(facts, opens)
+    return Document(
+        title=f"{_TITLES[facts.kind]} {head.id}",
+        verdict=headline.sentence,
+        tone=headline.tone,
+        label=headline.label,
+        badges=badges(facts),
+        facts=about(facts),
+        sections=[section for section in _sections(facts, measured, found) if section is not None],
+    )
+
+
+def headline_of(facts: RunFacts) -> Headline:
+    """The verdict, whatever kind of run it is."""
+    result = facts.result
+    if result is None:
+        return verdicts.unfinished(facts.head.status)
+    if facts.kind == "audit":
+        return verdicts.of_audit(result)
+    return verdicts.of_comparison(result) if facts.kind == "comparison" else verdicts.of_evolution(result)
+
+
+def badges(facts: RunFacts) -> list[str]:
+    """What must not be overlooked."""
+    said = [SIMULATED] if facts.head.simulated else []
+    return said if facts.result is not None else [*said, "not finished"]
+
+
+def about(facts: RunFacts) -> list[tuple[str, str]]:
+    """What the run was, in a few pairs."""
+    head = facts.head
+    model = f"{head.model} ({SIMULATED})" if head.simulated else head.model
+    pairs = [
+        ("Run", head.id),
+        ("Method", head.method or ""),
+        ("Benchmark", head.benchmark),
+        ("Model", model),
+        ("Seed", head.seed),
+        ("Begun", head.created_at[:16].replace("T", " ")),
+        ("Status", head.status),
+    ]
+    return [(name, value) for name, value in pairs if value]
+
+
+def _sections(facts: RunFacts, measured: Measured, found: BenchmarkFacts | None) -> Iterator[Section | None]:
+    yield from KINDS[facts.kind](facts, measured)
+    if found is not None:
+        yield example_section(facts, found)
+        yield construction_section(found)
+    yield token_section(measured)
+    yield provenance_section(facts)

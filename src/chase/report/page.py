@@ -1,0 +1,55 @@
+"""A report as one HTML file: it opens offline, loads nothing and runs nothing."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from chase import __version__
+from chase.report import document as documents
+from chase.report.document import Block, Document
+from chase.report.drawing import css, inline_svg
+
+
+@cache
+def environment() -> Environment:
+    """The templates of reports, with autoescape: whatever a model or a document wrote stays text."""
+    made = Environment(
+        loader=PackageLoader("chase.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["svg"] = lambda drawing: Markup(inline_svg(drawing))  # escapes its own text
+    made.tests["kind"] = _is_kind
+    return made
+
+
+def _is_kind(block: Block, name: str) -> bool:
+    return isinstance(block, getattr(documents, name))
+
+
+def style_sheet() -> str:
+    """The page's style, that of the figures included."""
+    own = files("chase.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
+    return own + css()
+
+
+def policy(style: str) -> str:
+    """The content-security policy: this one style sheet, and nothing else."""
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+def html(document: Document, warnings: Sequence[str] = ()) -> str:
+    """The page."""
+    style = style_sheet()
+    template = environment().get_template("report.html")
+    return template.render(document=document, warnings=warnings, style=style, policy=policy(style), version=__version__)

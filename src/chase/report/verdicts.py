@@ -1,0 +1,131 @@
+"""The verdict in one sentence that a manager understands, and in a word. No symbol of the paper is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chase.report.document import Tone
+from chase.runs.comparison_tables import reference
+from chase.runs.rendering import percent, points
+
+Found = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Headline:
+    """What stands on top of a report."""
+
+    sentence: str
+    label: str
+    tone: Tone
+
+
+def unfinished(status: str) -> Headline:
+    """Of a run that is not over."""
+    return Headline(
+        sentence=f"This run is not finished (it is {status}): what there is so far is below, and decides nothing yet.",
+        label="not finished",
+        tone="open",
+    )
+
+
+def of_evolution(found: Found) -> Headline:
+    """Is the evolved harness better, and does that hold when the protocol is changed?"""
+    final, certified = found["final"], found["certification"]
+    if not final["changes"]:
+        sentence = "The search ended where it began: no change of the harness was worth keeping."
+        return Headline(sentence=sentence, label="unchanged", tone="open")
+    if certified is None:
+        sentence = (
+            "The search changed the harness, but the sealed tasks were left alone: whether the change is an "
+            "improvement is not known yet."
+        )
+        return Headline(sentence=sentence, label="not certified", tone="open")
+    gain, scores = certified["gains"]["released"], certified["scores"]
+    from_to = f"{percent(scores['H0']['released']['value'])} to {percent(scores['H*']['released']['value'])}"
+    tasks = f"on {certified['tasks']} tasks that the search never saw"
+    if gain["low"] <= 0:
+        if gain["high"] < 0:
+            return Headline(sentence=f"The evolved harness is worse: {from_to} {tasks}.", label="loss", tone="bad")
+        sentence = f"No improvement is shown: the score goes from {from_to} {tasks}, which chance alone could bring."
+        return Headline(sentence=sentence, label="not shown", tone="open")
+    return _survival(found, f"The evolved harness is better: {from_to} {tasks}")
+
+
+def _survival(found: Found, better: str) -> Headline:
+    """What becomes of a shown gain under the archive's worst entry."""
+    certified = found["certification"]
+    if not found["archive"]:
+        sentence = f"{better}; no valid change of the benchmark's form was found that takes the gain away."
+        return Headline(sentence=sentence, label="gain", tone="good")
+    least, gain = certified["g_min"], certified["gains"]["released"]["value"]
+    left = f"of its {points(gain)} points {points(least['value'])} are left"
+    where = "when only the benchmark's form is changed and not what is asked"
+    if least["low"] > 0:
+        return Headline(sentence=f"{better}; {left} {where}: the gain holds.", label="gain that holds", tone="good")
+    doubt = "that remainder is not shown to be more than chance"
+    if least["high"] < 0:
+        doubt = "there it does harm"
+    return Headline(sentence=f"{better}; {left} {where}: {doubt}.", label="gain in doubt", tone="open")
+
+
+_AUDITED: Mapping[str, tuple[str, Tone]] = {
+    "supported": ("The gain is real as far as this audit can tell", "good"),
+    "partly supported": ("Part of the gain is real, part of it is a shortcut", "open"),
+    "not supported": ("Do not rely on this gain: it is a shortcut through the benchmark's form", "bad"),
+    "no gain": ("There is no gain", "bad"),
+    "inconclusive": ("There is too little evidence to say whether the gain is real", "open"),
+}
+
+
+def of_audit(found: Found) -> Headline:
+    """Is the gain real?"""
+    word, tone = _AUDITED[found["verdict"]]
+    gain, scores = found["g_rel"], found["scores"]
+    from_to = f"{percent(scores['baseline']['value'])} to {percent(scores['harness']['value'])}"
+    said = f"{word}: {from_to} ({points(gain['value'])} points) as released on {found['confirm_tasks']} fresh tasks"
+    if found["confirmed"]:
+        said += f", {points(found['g_min'])} under the worst change of the benchmark's form"
+    return Headline(sentence=f"{said}.", label=found["verdict"], tone=tone)
+
+
+def of_comparison(found: Found) -> Headline:
+    """Which method gains, and which keeps what it gains?"""
+    count = f"{len(found['features'])} methods over {len(found['seeds'])} seeds"
+    if not found["certified"]:
+        sentence = f"{count} were run; the sealed tasks were left alone, so nothing is compared yet."
+        return Headline(sentence=sentence, label="not certified", tone="open")
+    key, words = kept_figure(found)
+    most = max(found["methods"], key=lambda name: found["methods"][name]["g_rel"]["value"])
+    keeps = max(found["methods"], key=lambda name: kept_of(found["methods"][name], key)["value"])
+    told = sum(each["separated"] for each in found["differences"] if each["figure"] == (key or "gamma"))
+    sentence = (
+        f"Of {count}, {most} gains most as released ({points(found['methods'][most]['g_rel']['value'])} points) and "
+        f"{keeps} most {words} ({points(kept_of(found['methods'][keeps], key)['value'])}); "
+        + (
+            f"{told} differences in that are more than chance."
+            if told
+            else "no difference in that is more than chance."
+        )
+    )
+    tone: Tone = "good" if keeps == reference(found) and told else "open"
+    return Headline(sentence=sentence, label=f"{keeps} keeps most", tone=tone)
+
+
+def kept_figure(found: Found) -> tuple[str | None, str]:
+    """The column that says what of a gain is kept, and in words; None: the gain less what the archive takes of it."""
+    if any(column["key"] == "g_0" for column in found["columns"]):
+        return "g_0", "with every planted regularity removed"
+    return None, "under the archive's worst entry"
+
+
+def kept_of(row: Found, key: str | None) -> Found:
+    """A method's kept gain."""
+    if key is not None:
+        figure: Found = row[key]
+        return figure
+    released, gamma = row["g_rel"], row["gamma"]
+    error = float((released["se"] ** 2 + gamma["se"] ** 2) ** 0.5)
+    return {"value": released["value"] - gamma["value"], "se": error}

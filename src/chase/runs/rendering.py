@@ -1,0 +1,44 @@
+"""Figures in words, the same wherever they are shown: percent, points, intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Found = Mapping[str, Any]
+"""An estimate as results have it: `{value, se, n, low, high, level}`."""
+NOTHING = "–"
+
+
+def percent(fraction: float, digits: int = 1) -> str:
+    """A score: `87.5 %`."""
+    return f"{100 * fraction:.{digits}f} %"
+
+
+def points(fraction: float, digits: int = 1) -> str:
+    """A difference with its sign: `+7.1`; nothing has none that is negative."""
+    said = f"{100 * fraction:+.{digits}f}"
+    return said.replace("-", "+") if float(said) == 0 else said
+
+
+def ends(estimate: Found) -> str:
+    """Its interval: `+2.1 to +12.1`."""
+    return f"{points(estimate['low'])} to {points(estimate['high'])}"
+
+
+def with_ends(estimate: Found | None) -> str:
+    """A difference with its interval, and a dash where it was not measured."""
+    return f"{points(estimate['value'])} ({ends(estimate)})" if estimate else NOTHING
+
+
+def with_error(estimate: Found | None) -> str:
+    """A difference ± its standard error."""
+    return f"{points(estimate['value'])} ± {100 * estimate['se']:.1f}" if estimate else NOTHING
+
+
+def millions(tokens: float) -> str:
+    return f"{tokens / 1e6:,.2f}"
+
+
+def usd(cost: float | None) -> str:
+    return "cost unknown" if cost is None else f"${cost:,.4f}"

@@ -1,0 +1,190 @@
+"""CHASE with a real language model on this machine: audits, a small evolution, the model as Proposer and Challenger.
+
+`python -m studies.local_runs --model FILE.gguf` goes on where `local_model.py` ends. Item 3: an audit of each of the
+six harnesses of `local_harnesses.py`, its verdict beside what the harness is. Item 4: an evolution with the offline
+agents, with the Challenger and without it. Item 5: the model as Proposer (an evolution) and as Challenger (an audit
+of a cheat) on Syn-Ledger, where the simulated reader rolls out: what it hands in is judged, not what that scores.
+Each is a run of the product in one workspace: stop it at any time, and the same command goes on.
+`results/local_runs.json` is written after each run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+import chase
+from chase.harness.folder import initial_harness
+from chase.models.gguf.weights import hash_file
+from studies.local_harnesses import studied
+from studies.local_model import SETTINGS
+from studies.reader_scores import RESULTS
+
+NAME = "local_runs"
+AUDITED = "syn-ledger-small@211"
+EVOLVED = "syn-ledger-small@{}"
+EVOLUTION_SEEDS = (221, 222, 223)
+METHODS = ("chase-without-challenger", "chase")
+AGENTS_ON = "syn-ledger@{}"
+AGENT_SEEDS = (231, 232, 233)
+READER = "sim:reader"
+SIZES: Mapping[str, Any] = {"rounds": 1, "split_sizes": "evo=8,disc=8,conf=16,cert=16"}
+ONE_EACH = {"evo": 1, "disc": 1, "conf": 1, "cert": 1}
+AGENT_SETTINGS = {"temperature": 0.2, "max_tokens": 1_200}
+HISTORY_TOKENS = 6_000
+"""What the model may read of a history in a round: more than its context does not fit."""
+AGENT_CONTEXT = 32_768
+CHEAT = "Look at every record. Read on in files with low extension-length. Prefer files with low path-depth."
+Row = dict[str, Any]
+
+
+class Local:
+    """A model file, as a run's config names it, and the workspace of all runs."""
+
+    def __init__(self, file: Path, threads: int | None, workspace: Path) -> None:
+        self.file = file
+        self.name = f"gguf:{file}"
+        self._threads = threads
+        self._workspace = workspace
+
+    def reads(self) -> dict[str, Any]:
+        """What a run takes whose rollouts are the model's."""
+        return {"model": self.name, **self._served("reads", SETTINGS, 8_192)}
+
+    def advises(self, role: str) -> dict[str, Any]:
+        """What a run takes in which it is the Proposer or the Challenger, and the simulated reader rolls out."""
+        told = {"model": READER, role: "llm", f"{role}_model": self.name, "history_tokens": HISTORY_TOKENS}
+        return {**told, **self._served("advises", AGENT_SETTINGS, AGENT_CONTEXT)}
+
+    def _served(self, name: str, settings: Mapping[str, Any], context_tokens: int) -> dict[str, Any]:
+        server = {"slots": 1, "context_tokens": context_tokens}
+        if self._threads is not None:
+            server["threads"] = self._threads
+        table = {"tool_mode": "json-schema", "settings": dict(settings), "server": server}
+        config = self._workspace / f"{name}.toml"
+        config.write_text(tomli_w.dumps({"models": {self.name: table}}))
+        return {"config": config, "workspace": self._workspace, "progress": True}
+
+
+def audits(local: Local) -> Iterator[tuple[str, Row]]:
+    """Item 3: each harness's verdict, with what it is."""
+    benchmark = chase.open_benchmark(AUDITED)
+    for name, each in studied(benchmark).items():
+        if each.kind == "initial":
+            continue
+        found = chase.audit(
+            benchmark=benchmark, harness=each.harness, rollouts=1, proposals=4, seed=1, **SIZES, **local.reads()
+        )
+        kept = ("verdict", "reason", "g_rel", "gamma", "g_min", "episodes", "tasks_needed", "level")
+        row = {key: found.payload[key] for key in kept}
+        confirmed = [{"what": entry["what"], "destruction": entry["destruction"]} for entry in found.confirmed]
+        yield name, {"kind": each.kind, "track": each.track, **row, "confirmed": confirmed}
+
+
+def evolutions(local: Local) -> Iterator[tuple[str, Row]]:
+    """Item 4: `H*` of each method on each seed, and what it is worth on sealed tasks."""
+    for seed, method in product(EVOLUTION_SEEDS, METHODS):
+        found = chase.evolve(
+            benchmark=EVOLVED.format(seed), method=method, rollouts=ONE_EACH, seed=seed, **SIZES, **local.reads()
+        )
+        worth = found.payload["certification"] or {}
+        yield (
+            f"{method} {seed}",
+            {
+                "changes": found.payload["final"]["changes"],
+                "archive": len(found.payload["archive"]),
+                "gains": worth.get("gains"),
+                "destruction": worth.get("destruction"),
+                "rollouts": found.payload["executed"] + found.payload["reused"],
+            },
+        )
+
+
+def as_proposer(local: Local) -> Iterator[tuple[str, Row]]:
+    """Item 5: what became of the candidates that the model wrote."""
+    for seed in AGENT_SEEDS:
+        found = chase.evolve(
+            benchmark=AGENTS_ON.format(seed), method="chase-without-challenger", rollouts=ONE_EACH, seed=seed,
+            no_certify=True, **SIZES, **local.advises("proposer"),
+        )  # fmt: skip
+        selection = found.payload["rounds"][0]["selection"]
+        evaluated = [row["harness"] for row in selection["pool"] if row["harness"].startswith("r1-")]
+        yield (
+            str(seed),
+            {
+                "evaluated": evaluated,
+                "refused": selection["refused"],
+                "gains": {row["harness"]: row["gain"] for row in selection["pool"]},
+            },
+        )
+
+
+def as_challenger(local: Local) -> Iterator[tuple[str, Row]]:
+    """Item 5: the firewall's verdict on each of the model's proposals, and why."""
+    for seed in AGENT_SEEDS:
+        benchmark = chase.open_benchmark(AGENTS_ON.format(seed))
+        initial = initial_harness(benchmark)
+        cheat = replace(initial, prompt=f"{initial.prompt}\n{CHEAT}\n")
+        found = chase.audit(
+            benchmark=benchmark, harness=cheat, rollouts=1, seed=seed, **SIZES, **local.advises("challenger")
+        )
+        tried = found.payload["tried"]
+        yield (
+            str(seed),
+            {
+                "proposals": len(tried),
+                "verdicts": dict(Counter(each["verdict"] for each in tried)),
+                "different": len({each["hash"] for each in tried if each.get("hash")}),
+                "reasons": [each["reason"] for each in tried if each["reason"]],
+                "verdict": found.verdict,
+            },
+        )
+
+
+ITEMS: Mapping[str, Mapping[str, Callable[[Local], Iterator[tuple[str, Row]]]]] = {
+    "3": {"audits": audits},
+    "4": {"evolutions": evolutions},
+    "5": {"proposer": as_proposer, "challenger": as_challenger},
+}
+
+
+def work(options: argparse.Namespace) -> None:
+    """Make what is asked for; each run is written down when it is finished, beside what earlier commands found."""
+    workspace, path = options.workspace.absolute(), RESULTS / f"{NAME}.json"
+    workspace.mkdir(parents=True, exist_ok=True)
+    RESULTS.mkdir(exist_ok=True)
+    local = Local(options.model.absolute(), options.threads, workspace)
+    found: Row = json.loads(path.read_text()) if path.exists() else {}
+    model = {"file": local.file.name, "sha256": hash_file(local.file)}
+    if found.get("model", model) != model:
+        raise SystemExit(f"{path} is of another model: move it away first.")
+    found |= {"model": model, "sizes": dict(SIZES), "reproducible": False}
+    for item in options.items:
+        for name, runs in ITEMS[item].items():
+            for of, row in runs(local):
+                found.setdefault(f"item {item}: {name}", {})[of] = row
+                path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+                sys.stderr.write(f"{time.strftime('%H:%M:%S')} item {item}, {name}: {of}\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--model", type=Path, required=True, help="a GGUF file")
+    parser.add_argument("--items", type=lambda text: text.split(","), default=list(ITEMS), help="of 3,4,5")
+    parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--workspace", type=Path, required=True, help="where runs are kept; the same one to go on")
+    work(parser.parse_args())
+
+
+if __name__ == "__main__":
+    main()

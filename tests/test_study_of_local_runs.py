@@ -1,0 +1,62 @@
+"""The study's runs with a real model: each becomes a row, and the same command goes on. A script stands in for it."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studies import local_runs
+
+from chase.models.gguf import server
+from tests.models.gguf_files import write_gguf
+from tests.models.test_gguf_file import STANDIN
+
+pytestmark = pytest.mark.slow
+
+TINY = {"rounds": 1, "split_sizes": "evo=2,disc=2,conf=2,cert=2"}
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(server, "LLAMA_CPP", STANDIN)
+    monkeypatch.setattr(local_runs, "RESULTS", tmp_path)
+    monkeypatch.setattr(local_runs, "SIZES", TINY)
+    monkeypatch.setattr(local_runs, "AUDITED", "syn-ledger-small@101")
+    monkeypatch.setattr(local_runs, "EVOLVED", "syn-ledger-small@101")
+    monkeypatch.setattr(local_runs, "AGENTS_ON", "syn-ledger@101")
+    monkeypatch.setattr(local_runs, "EVOLUTION_SEEDS", (1,))
+    monkeypatch.setattr(local_runs, "AGENT_SEEDS", (1,))
+    return write_gguf(tmp_path / "tiny.gguf")
+
+
+def found(file: Path, monkeypatch: pytest.MonkeyPatch, *items: str) -> dict[str, Any]:
+    place = ["--workspace", str(file.parent / "runs"), "--items", ",".join(items)]
+    monkeypatch.setattr("sys.argv", ["local_runs", "--model", str(file), *place])
+    local_runs.main()
+    made: dict[str, Any] = json.loads((file.parent / "local_runs.json").read_text())
+    return made
+
+
+def test_each_harness_gets_a_verdict_beside_what_it_is(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = found(file, monkeypatch, "3")
+    assert made["model"] == {"file": "tiny.gguf", "sha256": sha256(file.read_bytes()).hexdigest()}
+    kinds = {name: row["kind"] for name, row in made["item 3: audits"].items()}
+    assert sorted(kinds.values()) == ["cheat"] * 3 + ["honest"] * 3
+    assert {row["verdict"] for row in made["item 3: audits"].values()} == {"inconclusive"}  # it answers all wrongly
+    assert str(file.parent) not in json.dumps(made)
+
+
+def test_items_are_added_to_what_is_there_and_another_model_is_not(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found(file, monkeypatch, "4")
+    made = found(file, monkeypatch, "5")
+    assert sorted(made["item 4: evolutions"]) == ["chase 1", "chase-without-challenger 1"]
+    assert all(row["gains"]["released"]["n"] == 2 for row in made["item 4: evolutions"].values())
+    # The stand-in calls a tool that agents do not have, then says something: nothing of that is a candidate.
+    assert made["item 5: proposer"]["1"]["evaluated"] == []
+    assert made["item 5: challenger"]["1"]["proposals"] == 0
+    other = write_gguf(file.parent / "other.gguf")
+    with pytest.raises(SystemExit, match="another model"):
+        found(other, monkeypatch, "3")

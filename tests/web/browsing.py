@@ -1,0 +1,82 @@
+"""Debian's Chromium, driven by Playwright: one browser for a file of tests, a context of its own for each test."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.web.viewing import Viewing
+
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None, reason="chromium is not installed: `apt-get install chromium`, or your system's way"
+)
+WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 800}
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A headless browser with a profile of its own."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Watched:
+    """A page that is watched: what it says on the console, asks for elsewhere, or puts up."""
+
+    def __init__(self, context: BrowserContext, viewing: Viewing) -> None:
+        self.page: Page = context.new_page()
+        self.page.set_default_timeout(20_000)
+        self.viewing = viewing
+        self.said: list[str] = []
+        self.elsewhere: list[str] = []
+        self.dialogs: list[str] = []
+        self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
+        self.page.on("dialog", self._dialog)
+        context.on("request", self._requested)
+
+    def open(self, path: str) -> Page:
+        """A page of the viewer, as whoever has the link opens it."""
+        self.page.goto(self.viewing.address + path)
+        return self.page
+
+    @property
+    def troubles(self) -> list[str]:
+        return [*self.said, *self.elsewhere, *self.dialogs]
+
+    def _requested(self, request: Any) -> None:
+        if not request.url.startswith((self.viewing.address + "/", "data:")):
+            self.elsewhere.append(request.url)
+
+    def _dialog(self, dialog: Any) -> None:
+        self.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+
+@contextmanager
+def watching(browser: Browser, viewing: Viewing, *, link: bool = True, **options: Any) -> Iterator[Watched]:
+    """A page in a context of its own; `link` False: one that was not given the link."""
+    context = browser.new_context(**{"viewport": WIDE, **options})
+    try:
+        watched = Watched(context, viewing)
+        if link:
+            watched.page.goto(viewing.listening.link)
+        yield watched
+    finally:
+        context.close()

@@ -1,0 +1,195 @@
+"""The viewer in a real browser: what a person does with it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, expect
+
+from chase.store.store import Store
+from chase.store.workspace import Workspace
+from tests.web.browsing import NARROW, WIDE, chromium, needs_chromium, watching
+from tests.web.viewing import Viewing, viewing
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser"), needs_chromium]
+SETTINGS = "--benchmark syn-ledger@101 --model sim:reader --rounds 1 --seed 3 --no-certify".split()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def served(evolved: Path) -> Iterator[Viewing]:
+    with viewing(evolved) as at_work:
+        yield at_work
+
+
+@pytest.fixture(scope="module")
+def run(evolved: Path) -> str:
+    with Store.open(Workspace(evolved), write=False) as store:
+        return store.runs()[0].id
+
+
+@pytest.fixture(scope="module")
+def digest(served: Viewing, run: str) -> str:
+    """A rollout that a counterfactual changed."""
+    found = re.search(r"/four/([0-9a-f]{64})", served.page(f"/runs/{run}/rollouts?kind=changed&split=disc"))
+    assert found is not None
+    return found[1]
+
+
+@pytest.fixture(scope="module")
+def pages(run: str, digest: str) -> list[str]:
+    """Every page of a run, and those of the workspace."""
+    own = ("", "/live", "/rollouts", f"/four/{digest}")
+    return ["/", "/rollouts", f"/rollouts/{digest}", *(f"/runs/{run}{end}" for end in own)]
+
+
+def test_a_run_that_another_process_makes_is_followed_without_loading_the_page_again(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with Store.open(Workspace(tmp_path), write=True):
+        pass  # so that there is something to look at before the run begins
+    command = [sys.executable, "-m", "chase", "evolve", *SETTINGS, "--workspace", str(tmp_path)]
+    sizes = ["--split-sizes", "evo=12,disc=4,conf=4,cert=4", "--rollouts", "evo=2,disc=1,conf=1,cert=1"]
+    with viewing(tmp_path) as at_work, watching(browser, at_work) as watched:
+        page = watched.page
+        with subprocess.Popen([*command, *sizes], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            try:
+                for _ in range(200):
+                    page.goto(at_work.address + "/")
+                    if page.get_by_role("link", name="running").count():
+                        break
+                    page.wait_for_timeout(100)
+                page.get_by_role("link", name="running").click()
+                page.evaluate("window.never_loaded_again = true")
+                expect(page.locator(".state")).to_contain_text("running")
+                expect(page.locator(".told")).to_contain_text("round 1 of 1")
+                expect(page.locator(".told")).to_contain_text("final selection among the rounds' harnesses")
+                expect(page.locator(".state")).to_contain_text("finished")
+                assert process.wait(60) == 0
+            finally:
+                process.kill()
+        assert page.evaluate("window.never_loaded_again") is True
+        updates = int(page.locator("#live").get_attribute("data-updates") or 0)
+        figures = page.locator(".figures").inner_text()
+        assert watched.troubles == []
+    with Store.open(Workspace(tmp_path), write=False) as store:
+        spent = store.spend(store.runs()[0].id)
+    tokens = sum(row.usage.input_tokens + row.usage.output_tokens for row in spent)
+    assert updates >= 2
+    assert f"{tokens:,}" in figures
+
+
+def test_four_traces_stand_side_by_side_and_the_first_departure_is_marked(
+    browser: Browser, served: Viewing, run: str, digest: str
+) -> None:
+    with watching(browser, served) as watched:
+        page = watched.open(f"/runs/{run}/four/{digest}")
+        panes = page.locator(".pane")
+        assert panes.count() == 4
+        boxes = [panes.nth(number).bounding_box() for number in range(4)]
+        lefts = [box["x"] for box in boxes if box is not None]
+        assert lefts == sorted(set(lefts))
+        assert len({box["y"] for box in boxes if box is not None}) == 1
+        marks = page.locator(".pane .mark")
+        assert marks.count() >= 1
+        assert re.search("[◆▲]", marks.first.inner_text())
+        assert "otherwise than" in marks.first.inner_text()
+        # The same step of every pane is on one line, as far as all have it.
+        tops = [panes.nth(number).locator(".step").nth(1).bounding_box() for number in range(4)]
+        assert len({top["y"] for top in tops if top is not None}) == 1
+        page.get_by_label("against").select_option(index=0)
+        page.get_by_role("button", name="Compare").click()
+        assert "harness=" in page.url
+        assert watched.troubles == []
+
+
+def test_filters_are_in_the_address_and_a_shared_link_shows_the_same_elsewhere(
+    browser: Browser, served: Viewing, run: str
+) -> None:
+    with watching(browser, served) as watched:
+        page = watched.open(f"/runs/{run}/rollouts")
+        whole = page.locator("tbody tr").count()
+        page.get_by_label("Which").select_option("wrong")
+        page.get_by_label("Split").select_option("evo")
+        page.get_by_role("button", name="Filter").click()
+        rows = page.locator("tbody tr")
+        assert 0 < rows.count() < whole
+        assert {row.split("\t")[3] for row in rows.all_inner_texts()} == {"evo"}
+        shown = page.locator("table").inner_text()
+        assert "kind=wrong" in page.url
+        assert "split=evo" in page.url
+        assert "token=" not in page.url
+        plain = page.url
+        page.get_by_text("Link to this page").click()
+        shared = page.get_by_label("Address").input_value()
+    with watching(browser, served, link=False) as other:
+        answer = other.page.goto(plain)
+        assert answer is not None
+        assert answer.status == 403
+        other.page.goto(shared)
+        assert other.page.locator("table").inner_text() == shown
+        assert "token=" not in other.page.url
+        other.page.reload()
+        assert other.page.locator("table").inner_text() == shown
+        assert other.elsewhere == []
+
+
+def test_everything_is_reached_by_keyboard(browser: Browser, served: Viewing, run: str) -> None:
+    with watching(browser, served) as watched:
+        page = watched.open("/")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+        for _ in range(12):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.getAttribute('href')") == f"/runs/{run}":
+                break
+        outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline == "solid"
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(f"{served.address}/runs/{run}")
+
+
+def test_pages_are_dark_where_that_is_preferred(browser: Browser, served: Viewing, run: str) -> None:
+    found = {}
+    for scheme in ("light", "dark"):
+        with watching(browser, served, color_scheme=scheme) as watched:
+            page = watched.open(f"/runs/{run}/rollouts")
+            found[scheme] = [
+                sum(map(int, re.findall(r"\d+", page.evaluate(f"getComputedStyle(document.body).{name}"))[:3]))
+                for name in ("backgroundColor", "color")
+            ]
+    assert found["light"][0] > 600 > found["light"][1]
+    assert found["dark"][0] < 200 < found["dark"][1]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_page_is_wider_than_the_screen(browser: Browser, served: Viewing, pages: list[str], width: int) -> None:
+    with watching(browser, served, viewport={"width": width, "height": 800}) as watched:
+        for path in pages:
+            page = watched.open(path)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+            assert watched.troubles == [], path
+
+
+@pytest.mark.parametrize(("scheme", "viewport"), [("light", NARROW), ("dark", WIDE)])
+def test_axe_finds_nothing_serious(
+    browser: Browser, served: Viewing, pages: list[str], scheme: str, viewport: dict[str, int]
+) -> None:
+    # Only the test's own context lets axe's script in: pages are served under the same policy as ever.
+    with watching(browser, served, color_scheme=scheme, viewport=viewport, bypass_csp=True) as watched:
+        for path in pages:
+            found = Axe().run(watched.open(path)).response["violations"]
+            serious = [each for each in found if each["impact"] in ("serious", "critical")]
+            told = [(each["id"], [node["html"][:120] for node in each["nodes"][:3]]) for each in serious]
+            assert told == [], path

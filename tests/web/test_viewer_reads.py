@@ -1,0 +1,66 @@
+"""The viewer reads and never writes, takes no lock, and sees what a run at work has committed."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from chase.store.lock import writer_pid
+from chase.store.store import Store
+from chase.store.workspace import Workspace
+from tests.store.store_samples import sample_rollout
+from tests.web.viewing import viewing
+
+PAGES = ("/", "/rollouts", "/rollouts?kind=changed", "/rollouts?q=42")
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Every file but SQLite's shared memory, which is no content."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.endswith(("-shm", "-wal")))
+    return {str(path): sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def test_a_look_at_every_page_changes_no_file_and_takes_no_lock(tmp_path: Path) -> None:
+    with Store.open(Workspace(tmp_path), write=True) as store:
+        store.create_run("run-1", {"command": "evolve"})
+        store.record_sync(sample_rollout(1, trace={"events": []}))
+        digest = store.rollouts()[0][0].digest
+    before = contents(tmp_path)
+    with viewing(tmp_path) as at_work:
+        for path in (*PAGES, "/runs/run-1", "/runs/run-1/live", f"/rollouts/{digest}", f"/runs/run-1/four/{digest}"):
+            at_work.page(path)
+        assert writer_pid(Workspace(tmp_path)) is None
+        with Store.open(Workspace(tmp_path), write=True):
+            at_work.page("/")
+    assert contents(tmp_path) == before
+
+
+def test_what_a_writer_commits_is_on_the_next_page(tmp_path: Path) -> None:
+    with Store.open(Workspace(tmp_path), write=True) as store, viewing(tmp_path) as at_work:
+        assert "task-7" not in at_work.page("/rollouts")
+        store.record_sync(sample_rollout(7, trace={"events": []}))
+        assert "task-7" in at_work.page("/rollouts")
+        store.create_run("evolve-new", {"command": "evolve"})
+        assert "evolve-new" in at_work.page("/")
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/runs/nothing", "no run &#39;nothing&#39;"),
+        ("/rollouts/abc", "no rollout begins with"),
+        ("/rollouts?kind=odd", "kind=odd is none of"),
+        ("/rollouts?variant=odd", "unknown variant &#39;odd&#39;"),
+        ("/elsewhere", "There is no page /elsewhere"),
+    ],
+)
+def test_what_is_not_there_is_said_in_a_sentence(tmp_path: Path, path: str, said: str) -> None:
+    with Store.open(Workspace(tmp_path), write=True) as store:
+        store.create_run("run-1", {"command": "evolve"})
+    with viewing(tmp_path) as at_work:
+        answer = at_work.ask(path, headers=at_work.cookie)
+    assert answer.status == 404
+    assert said in answer.text
+    assert "Traceback" not in answer.text

@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "chase"
 LINT = Path(sys.executable).with_name("lint-imports")
-EXTRAS = {"openai", "anthropic", "google", "pyarrow", "ray", "sklearn", "inspect_ai", "hypothesis", "pytest"}
+EXTRAS = {"mcp", "openai", "anthropic", "google", "pyarrow", "ray", "sklearn", "inspect_ai", "hypothesis", "pytest"}
 
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from chase.core.errors import UserError
-from chase.core.interfaces import Benchmark
+from chase.core.interfaces import Benchmark, OwnAgent
+from chase.core.own_agents import Posed
 from chase.harness import folder as folders
 from chase.harness.spec import Harness
 from chase.runs import opening
@@ -132,6 +133,15 @@ def initial_harness(benchmark: str | Benchmark[Any]) -> Harness:
 def load_harness(folder: str | Path) -> Harness:
     """The harness in a folder."""
     return folders.load_harness(Path(folder))
+
+
+def python_agent(function: Callable[[Posed], object], *, name: str) -> OwnAgent:
+    """A function as an agent of your own, for `agent_command` and `baseline_command`: it gets each task as it is posed
+    (`chase.core.own_agents.Posed`) and returns the answer. It runs in this process, unconfined.
+    """
+    from chase.agents.own_agent.function import FunctionAgent
+
+    return FunctionAgent(function, name=name)
 
 
 @_takes(_Rollout)

@@ -21,7 +21,7 @@ import pytest
 import chase
 from chase.agents import confinement as module
 from chase.agents.command_log import HELD, CommandLog
-from chase.agents.confinement import HISTORY, TEMPORARY, Confinement, Ended
+from chase.agents.confinement import HISTORY, TEMPORARY, Bounds, Confinement, Ended
 from chase.agents.neutral_place import neutral_place
 from chase.core.errors import SetupError, UserError
 from tests.agents.desk_commands import PYTHON, command, needs_bubblewrap, processes_with, readable
@@ -62,7 +62,7 @@ class Place:
     async def start(self, confined: Confinement) -> Ended:
         return await confined.run(
             self.desk,
-            history=self.root / "history",
+            shelf=self.root / "history",
             hidden=[self.root / "workspace" / ".chase"],
             logs=(self.root / "logs" / "out", self.root / "logs" / "err"),
         )
@@ -184,7 +184,7 @@ async def test_no_process_says_where_on_the_machine_the_desk_is(
     confined = place.confined(PROWL, pass_env=("WANTED",))
     logs = (place.root / "logs" / "out", place.root / "logs" / "err")
     with neutral_place(run / "desk-1", run / "history") as (desk, history):
-        ended = await confined.run(desk, history=history, hidden=[run], logs=logs)
+        ended = await confined.run(desk, shelf=history, hidden=[run], logs=logs)
     found, seen = ended.output.splitlines()
     assert found == "True"
     # The command's own variable, in which this test says what to look for.
@@ -354,11 +354,41 @@ async def test_a_file_cannot_grow_without_end(place: Place) -> None:
         "[open(f'f{n}', 'wb').write(os.urandom(1 << 20)) for n in range(3)]; time.sleep(600)",
     ],
 )
-async def test_a_desk_that_fills_up_stops_the_command(place: Place, monkeypatch: pytest.MonkeyPatch, fill: str) -> None:
-    monkeypatch.setattr(module, "DESK_ENTRIES", 200)
-    monkeypatch.setattr(module, "DESK_BYTES", 2 << 20)
-    ended = await place.run(fill)
+async def test_a_desk_that_fills_up_stops_the_command(place: Place, fill: str) -> None:
+    ended = await place.run(fill, bounds=Bounds(desk_entries=200, desk_bytes=2 << 20))
     assert ended.stopped.startswith("it left more than")
+    assert ended.limit == "disk-limit"
+
+
+async def test_a_command_that_forks_and_forks_is_stopped_with_all_its_processes(place: Place) -> None:
+    ended = await place.run(
+        """
+        for _ in range(60):
+            if not os.fork():
+                os.setsid()
+                time.sleep(600)
+        time.sleep(600)
+        """,
+        bounds=Bounds(processes=40),
+    )
+    assert (ended.limit, ended.stopped) == ("process-limit", "it had more than 40 processes")
+
+
+async def test_a_command_that_holds_too_much_memory_is_stopped(place: Place) -> None:
+    ended = await place.run("held = b'x' * (96 << 20); time.sleep(600)", bounds=Bounds(memory_bytes=64 << 20))
+    assert ended.limit == "memory-limit"
+
+
+async def test_a_command_that_bubblewrap_could_not_start_did_not_begin(place: Place) -> None:
+    (place.root / "history").rename(place.root / "gone")
+    ended = await place.run("print('here')")
+    assert not ended.began
+    assert "bwrap" in ended.errors
+
+
+async def test_a_command_that_fails_by_itself_did_begin(place: Place) -> None:
+    ended = await place.run("print('bwrap: no', file=sys.stderr); sys.exit(1)")
+    assert (ended.began, ended.exit) == (True, 1)
 
 
 # Keys

@@ -117,8 +117,8 @@ def test_an_agent_reads_what_the_host_wrote(tmp_path: Path) -> None:
     assert history.harness("r1-structural").hash == HARNESS.hash
     assert history.record("r1-structural") == {"edits": ["one"], "from": "H0"}
     assert [line.mark for line in history.scores[:3]] == ["stable success", "unstable", "stable failure"]
-    assert history.mean("H0", "released") == 0.5
-    assert history.mean("H0", "b1") is None
+    assert history.means(["H0"], "released") == {"H0": 0.5}
+    assert history.means(["H0"], "b1") == {}
     assert [path for path, _ in history.traces("H0", "released")] == [
         f"traces/H0/released/{task}-{index}.jsonl" for task, index in sorted(TRACES)
     ]
@@ -160,7 +160,7 @@ def test_harnesses_are_compared_on_the_tasks_that_both_met(tmp_path: Path) -> No
             name, "b1", {"task-a": (score,), "task-d": (1.0,)}, dict.fromkeys(("task-a", "task-d"), ("",)), {}
         )
     history = History(tree.root)
-    assert history.mean("H0", "released") == 0.375
+    assert history.means(["H0"], "released") == {"H0": 0.375}
     assert history.gain("r1-structural", "H0") == 0.0
     assert history.gain("r1-structural", "nobody") is None
     assert history.destruction("r1-structural", "H0", "b1") == 0.5  # on task-a alone

@@ -36,6 +36,9 @@ def test_the_demo_replaces_its_last_result_and_leaves_workspaces_that_work(
     assert all(share["n"] == 1 for share in payload["shares"].values())
     assert list(tmp_path.iterdir()) == [out]
     assert str(tmp_path) not in (out / "results.json").read_text()
+    page = (out / "report" / "report.html").read_text()
+    assert "simulated reader" in page
+    assert str(tmp_path) not in page
     _every_workspace_works(chase, out, payload, monkeypatch)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
 
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.report.files import MARK
 from chase.store.store import Store
 from chase.store.workspace import Workspace
@@ -76,6 +78,31 @@ def test_the_selection_tables_are_the_papers(chase: Commands, runs: Runs, tmp_pa
         assert float(row["g_rel"]) - float(row["g_b1"]) == pytest.approx(float(row["delta_b1"]))
     text = (tmp_path / "out" / "tables" / "selection-round-2.md").read_text()
     assert "Ĝ_rel | Ĝ_b1 | Δ̂_b1 | Pass" in text
+
+
+def test_a_report_shows_what_an_agent_sees_before_and_after(chase: Commands, runs: Runs, tmp_path: Path) -> None:
+    chase.json("report", runs.audit, "--out", tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    shown = page[page.index("What an agent sees</h2>") : page.index("The benchmark</h2>")]
+    assert "c1: folder depths swapped" in shown
+    before, after = re.findall(r"<h3>(?:as released|under the counterfactual)</h3><pre>(.*?)</pre>", shown)[:2]
+    paths = [set(re.findall(r"[a-z0-9-]+(?:/[a-z0-9-]+)*/[a-z0-9-]+\.[a-z]+", side)) for side in (before, after)]
+    assert paths[0]
+    assert paths[1]
+    assert paths[0] != paths[1]
+
+
+def test_a_report_tells_no_expected_answer_and_no_evidence(
+    chase: Commands, runs: Runs, tmp_path: Path, ledger: SynLedger
+) -> None:
+    chase.json("report", runs.evolution, "--out", tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    task = ledger.subject.check_tasks[0]
+    assert f"&#34;answer&#34;: {ledger.subject.answer(task)}" not in page
+    tables = "".join(path.read_text() for path in (tmp_path / "out" / "tables").glob("*.csv"))
+    for task in ledger.tasks("cert"):
+        for document in ledger.evidence(task):
+            assert document not in tables
 
 
 def test_a_folder_that_is_no_report_is_left_alone(chase: Commands, runs: Runs, tmp_path: Path) -> None:

@@ -71,6 +71,29 @@ class TestChaseWithRepair(MethodConformance):
         assert trees == repaired - {None}
 
 
+class TestChaseRacing(MethodConformance):
+    """Candidates are stopped, what is selected is completed, and confirmations end early: all of it again after a
+    crash.
+    """
+
+    @pytest.fixture
+    def method(self) -> Method:
+        return find_method("chase")
+
+    @pytest.fixture
+    def options(self) -> Mapping[str, Json]:
+        return {"rounds": 2, "eta": "0", "epsilon": "0.05", "evaluation": "racing"}
+
+    def test_the_run_has_something_of_everything(self, trial: MethodTrial) -> None:
+        done = trial.whole
+        assert done.evolved.archive.entries
+        rows = [row for record in done.evolved.rounds for row in record["selection"]["pool"]]
+        assert any("stopped" in row for row in rows)
+        assert done.evolved.evaluation["episodes"] < done.evolved.evaluation["full"]
+        used = [used for used in done.used if used.rollout.key.role == "evo"]
+        assert len(used) == done.evolved.evaluation["episodes"]
+
+
 class TestChaseWithoutChallenger(MethodConformance):
     @pytest.fixture
     def method(self) -> Method:

@@ -16,7 +16,7 @@ from typing import Any
 
 from chase.agents.confinement import TIMEOUT_SECONDS, Confinement, Ended
 from chase.agents.desk_folder import DeskFolder, Redact
-from chase.agents.history import History
+from chase.agents.history import AGENT, History
 from chase.agents.neutral_place import neutral_place
 from chase.agents.prompt_files import PromptFiles
 from chase.agents.records import AgentEpisode, RecordedAgent
@@ -125,7 +125,7 @@ class CodingAgent(RecordedAgent):
             **{
                 f"{folder}/{file}": text
                 for folder, name in harnesses.items()
-                for file, text in render_files(history.harness(name)).items()
+                for file, text in _files(history, name).items()
             },
         }
 
@@ -183,7 +183,7 @@ class CodingAgent(RecordedAgent):
         seen = nullcontext((desk.root, history)) if made.unconfined else neutral_place(desk.root, history)
         try:
             with seen as (root, tree):
-                work = made.run(root, history=tree, hidden=hidden, logs=logs)
+                work = made.run(root, shelf=tree, hidden=hidden, logs=logs)
                 ended = await episode.watched(work, f"its command is at work (limit {made.timeout_seconds:g} s)")
         finally:
             desk.close_after_work()
@@ -252,6 +252,13 @@ class CodingAgent(RecordedAgent):
             return {}
         stated = content.pop("digest", None) if isinstance(content, dict) else None
         return content if stated is not None and stated == digest(content) else {}
+
+
+def _files(history: History, name: str) -> dict[str, str]:
+    """The files of a harness; of an agent of one's own what it is, in one."""
+    if history.plays_itself(name):
+        return {AGENT: (history.root / "harnesses" / name / AGENT).read_text(encoding="utf-8")}
+    return render_files(history.harness(name))
 
 
 def _outline(history: Path) -> Json:

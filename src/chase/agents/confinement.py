@@ -1,8 +1,8 @@
 """Runs a command of somebody else's in a folder, with nothing else of the machine to see or to change (bubblewrap).
 
-The folder is at `/desk` and writable, the history in it is read-only; programs and libraries are readable; there is no
-network unless it is allowed. The environment is made anew. Time, output and what is left on disk are limited, and no
-process outlives the command, nor this process.
+The folder is at `/desk` and writable, the shelf in it (a history, an agent's own files) is read-only; programs and
+libraries are readable; there is no network unless it is allowed. The environment is made anew. Time, output, what is
+left on disk, processes and memory are limited, and no process outlives the command, nor this process.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from chase.agents.command_log import CommandLog
+from chase.agents.process_watch import Crowd, crowd_of
 from chase.core.errors import SetupError, UserError
 from chase.models.secrets import Redactor, read_key
 
@@ -38,9 +39,10 @@ FILE_BYTES = 64 << 20
 """The largest file that it can write."""
 DESK_BYTES = 1 << 30
 DESK_ENTRIES = 50_000
-WATCH_SECONDS = 1.0
+WATCH_SECONDS = 0.5
 GRACE_SECONDS = 5.0
 PROBE_SECONDS = 30.0
+STATUS_BYTES = 4096
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SETTINGS = ("ssl", "pki", "ca-certificates", "passwd", "group", "nsswitch.conf", "alternatives", "ld.so.cache")
@@ -69,6 +71,26 @@ os.execv(command[0], command)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Bounds:
+    """What a command may use, beside its time."""
+
+    output_bytes: int = OUTPUT_BYTES
+    desk_bytes: int = DESK_BYTES
+    desk_entries: int = DESK_ENTRIES
+    processes: int | None = None
+    memory_bytes: int | None = None
+    """Of all its processes together; None: as much as there is."""
+
+    def passed(self, crowd: Crowd) -> tuple[str, str] | None:
+        """The limit that a command's processes are beyond, and the sentence for it."""
+        if self.processes is not None and crowd.processes > self.processes:
+            return "process-limit", f"it had more than {self.processes} processes"
+        if self.memory_bytes is not None and crowd.memory_bytes > self.memory_bytes:
+            return "memory-limit", f"it held more than {self.memory_bytes} bytes of memory"
+        return None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Ended:
     """How a command ended."""
 
@@ -76,9 +98,15 @@ class Ended:
     """None where it was stopped; below 0 is a signal."""
     stopped: str
     """Why it was stopped, or ''."""
+    limit: str
+    """The limit that it was stopped at (`time-limit`, `output-limit`, …), or ''."""
+    began: bool
+    """Whether it was started at all: where not, bubblewrap failed, and its errors say why."""
     seconds: float
     output: str
     """Its standard output as it was kept, cleared of keys."""
+    errors: str
+    """Its standard error, likewise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +121,9 @@ class Confinement:
     """Names of the environment variables that it gets."""
     readable: tuple[Path, ...] = ()
     timeout_seconds: float = TIMEOUT_SECONDS
+    bounds: Bounds = field(default_factory=Bounds)
+    shelf: str = HISTORY
+    """The name of the folder at the desk that is read-only."""
 
     def __post_init__(self) -> None:
         if not self.words:
@@ -115,8 +146,11 @@ class Confinement:
         """Blanks every value that was passed, and every key of this environment."""
         return Redactor(self._passed.values())
 
-    def check(self) -> None:
-        """A `SetupError` where the command could not be started: called before anything is paid for."""
+    def check(self, shelf: Path | None = None) -> None:
+        """A `SetupError` where the command could not be started: called before anything is paid for.
+
+        `shelf` is what will be on it, where the program may be there.
+        """
         for path in self.readable:
             if not path.exists():
                 raise SetupError(f"readable={path} does not exist. Name a folder or a file that does.")
@@ -125,9 +159,9 @@ class Confinement:
             return
         with tempfile.TemporaryDirectory() as folder:
             desk = Path(folder)
-            for name in (HISTORY, TEMPORARY):
+            for name in (self.shelf, TEMPORARY):
                 (desk / name).mkdir(parents=True)
-            arguments = self._arguments(desk, desk / HISTORY, ())
+            arguments = self._arguments(desk, shelf or desk / self.shelf, ())
             ended = _probe([_bubblewrap(), *arguments, "--", "/usr/bin/test", "-x", str(program)])
         if ended.returncode and ended.stderr:
             raise SetupError(
@@ -141,38 +175,40 @@ class Confinement:
                 f" {','.join(dict.fromkeys([str(program.parent), str(real.parent)]))}."
             )
 
-    async def run(self, desk: Path, *, history: Path, hidden: Sequence[Path], logs: tuple[Path, Path]) -> Ended:
+    async def run(self, desk: Path, *, shelf: Path, hidden: Sequence[Path], logs: tuple[Path, Path]) -> Ended:
         """Run the command at its desk until it ends or is stopped; `logs` get its two outputs.
 
         Cancelling ends the command. `hidden` folders are not visible, also where a readable path holds them. Without
-        confinement the history is expected at the desk.
+        confinement the shelf is expected at the desk.
         """
         desk, words = desk.absolute(), [str(self._program), *self.words[1:]]
-        told = None if self.unconfined else _handed_over(self._arguments(desk, history.absolute(), hidden))
-        if told is not None:
-            words = [_bubblewrap(), "--args", str(told), "--", *words]
+        status = os.memfd_create("status")
+        handed = () if self.unconfined else (status, _handed_over(self._arguments(desk, shelf.absolute(), hidden)))
+        if handed:
+            words = [_bubblewrap(), "--args", str(handed[1]), "--json-status-fd", str(status), "--", *words]
         started = time.monotonic()
         try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-I", "-S", "-c", _LAUNCH, str(os.getpid()), str(FILE_BYTES), *words,
                 cwd=desk, env=self._environment(desk), start_new_session=True, stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-                pass_fds=() if told is None else (told,),
+                pass_fds=handed,
             )  # fmt: skip
         except OSError as error:
+            os.close(status)
             raise SetupError(f"command={self.words[0]} cannot be started: {error.strerror}.") from None
         finally:
-            if told is not None:
-                os.close(told)
+            for file in handed[1:]:
+                os.close(file)
         assert process.stdout is not None
         assert process.stderr is not None
-        kept = [CommandLog(path, most=OUTPUT_BYTES, redact=self.redact) for path in logs]
+        kept = [CommandLog(path, most=self.bounds.output_bytes, redact=self.redact) for path in logs]
         pumps = [
             asyncio.create_task(log.drain(stream))
             for log, stream in zip(kept, (process.stdout, process.stderr), strict=True)
         ]
         try:
-            stopped = await self._wait(process, desk, kept)
+            limit, stopped = await self._wait(process, desk, kept)
         finally:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -183,32 +219,51 @@ class Confinement:
             await process.wait()
             for log in kept:
                 log.close()
+            began = self.unconfined or b'"exit-code"' in os.pread(status, STATUS_BYTES, 0)
+            os.close(status)
         return Ended(
             exit=None if stopped else process.returncode,
             stopped=stopped,
+            limit=limit,
+            began=began or bool(stopped),
             seconds=round(time.monotonic() - started, 3),
             output=kept[0].text(),
+            errors=kept[1].text(),
         )
 
-    async def _wait(self, process: asyncio.subprocess.Process, desk: Path, logs: Sequence[CommandLog]) -> str:
-        """Until the command ends: ''; or until it must be stopped: why."""
+    async def _wait(
+        self, process: asyncio.subprocess.Process, desk: Path, logs: Sequence[CommandLog]
+    ) -> tuple[str, str]:
+        """Until the command ends: nothing; or until it must be stopped: at which limit, and the sentence for it."""
         deadline = time.monotonic() + self.timeout_seconds
         while (left := deadline - time.monotonic()) > 0:
             try:
                 await asyncio.wait_for(process.wait(), min(left, WATCH_SECONDS))
-                return ""
+                return "", ""
             except TimeoutError:
                 if process.returncode is not None:  # it ended, and a process that it left behind holds its output
-                    return ""
+                    return "", ""
             if any(log.flooded for log in logs):
-                return "it wrote too much output"
-            if await asyncio.to_thread(_overgrown, desk):
-                return f"it left more than {DESK_BYTES} bytes or {DESK_ENTRIES} files in its folder"
-        return f"time limit of {self.timeout_seconds:g} seconds"
+                return "output-limit", "it wrote too much output"
+            if beyond := await asyncio.to_thread(self._beyond, process.pid, desk):
+                return beyond
+        return "time-limit", f"time limit of {self.timeout_seconds:g} seconds"
+
+    def _beyond(self, pid: int, desk: Path) -> tuple[str, str] | None:
+        """The limit of processes, memory or disk that a command has passed, and the sentence for it."""
+        bounds = self.bounds
+        if _overgrown(desk, self.shelf, bounds):
+            left = f"it left more than {bounds.desk_bytes} bytes or {bounds.desk_entries} files in its folder"
+            return "disk-limit", left
+        watched = bounds.processes is not None or bounds.memory_bytes is not None
+        return bounds.passed(crowd_of(pid)) if watched else None
 
     @cached_property
     def _program(self) -> Path:
-        found = shutil.which(self.words[0])
+        if self.words[0].startswith(f"{self.shelf}/"):
+            return Path(self.words[0] if self.unconfined else f"{DESK}/{self.words[0]}")
+        there = None if self.unconfined else shutil.which(self.words[0], path=os.pathsep.join(self._search_path()))
+        found = there or shutil.which(self.words[0])
         if found is None:
             raise SetupError(f"command='{self.words[0]}' was not found. Install it, or write its full path.")
         return Path(found).absolute()
@@ -239,7 +294,7 @@ class Confinement:
         for folder in (path / name for path in self.readable for name in ("bin", "") if path.is_dir()):
             yield str(folder)
 
-    def _arguments(self, desk: Path, history: Path, hidden: Sequence[Path]) -> list[str]:
+    def _arguments(self, desk: Path, shelf: Path, hidden: Sequence[Path]) -> list[str]:
         """What bubblewrap is told."""
         arguments = ["--unshare-all", *(["--share-net"] if self.network else []), "--die-with-parent", "--new-session"]
         arguments += ["--cap-drop", "ALL", "--hostname", "desk", "--proc", "/proc", "--dev", "/dev"]
@@ -255,7 +310,7 @@ class Confinement:
             arguments += ["--ro-bind", str(path), str(path)]
         for place in self._covered([*hidden, _PACKAGE]):
             arguments += ["--tmpfs", str(place)]
-        arguments += ["--bind", str(desk), DESK, "--ro-bind", str(history), f"{DESK}/{HISTORY}"]
+        arguments += ["--bind", str(desk), DESK, "--ro-bind", str(shelf), f"{DESK}/{self.shelf}"]
         arguments += ["--remount-ro", "/", "--chdir", DESK]
         return arguments
 
@@ -293,21 +348,21 @@ def _probe(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(words, 1, "", f"no answer within {error.timeout:g} seconds")
 
 
-def _overgrown(desk: Path) -> bool:
+def _overgrown(desk: Path, shelf: str, bounds: Bounds) -> bool:
     """Whether there is too much in a folder, or it is nested without end. Follows no link.
 
-    The history is the host's, and does not count.
+    The shelf is the host's, and does not count.
     """
     size = entries = 0
     try:
         for folder, folders, names in os.walk(desk):
             if Path(folder) == desk:
-                folders[:] = [name for name in folders if name != HISTORY]
+                folders[:] = [name for name in folders if name != shelf]
             entries += len(folders) + len(names)
             for name in names:
                 with suppress(OSError):
                     size += Path(folder, name).lstat().st_blocks * 512
-            if size > DESK_BYTES or entries > DESK_ENTRIES:
+            if size > bounds.desk_bytes or entries > bounds.desk_entries:
                 return True
     except RecursionError:
         return True

@@ -1,7 +1,8 @@
 """The read-only history tree: all that a Proposer or a Challenger can know of what was evaluated.
 
 ```
-harnesses/<name>/…                           the harness's files, and candidate.json, its Proposer's record
+harnesses/<name>/…                           the harness's files, and candidate.json, its Proposer's record; of an agent
+                                             of one's own agent.json alone, which says what it is
 scores.jsonl                                 one line for each harness, variant and task, with its mark
 tasks.jsonl                                  one line for each task: its question and all its scores
 index.jsonl                                  one line for each rollout: what was done in it and what came of it
@@ -33,7 +34,7 @@ from chase.core.values import Json
 from chase.harness.folder import parse_files, render_files
 from chase.harness.spec import Harness
 
-RECORD = "candidate.json"
+RECORD, AGENT = "candidate.json", "agent.json"
 SCORES, TASKS, INDEX, ROUNDS = "scores.jsonl", "tasks.jsonl", "index.jsonl", "rounds.jsonl"
 WRITTEN = 946_684_800
 """The time that every file of a tree has, in seconds."""
@@ -79,6 +80,13 @@ class HistoryWriter:
             path = folder / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="")
+
+    def add_agent(self, name: str, described: Mapping[str, Json]) -> None:
+        """What stands in a harness's place where an agent of one's own plays: what it is, and no files."""
+        folder = self.root / "harnesses" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, content in ((AGENT, described), (RECORD, {})):
+            (folder / file).write_text(json.dumps(content, indent=2), encoding="utf-8")
 
     def has_scores(self, harness: str, variant: str, task: str) -> bool:
         return (harness, variant) in self._tasks.get(task, {})
@@ -175,6 +183,10 @@ class History:
     def harnesses(self) -> list[str]:
         return sorted(folder.name for folder in (self.root / "harnesses").iterdir())
 
+    def plays_itself(self, name: str) -> bool:
+        """Whether it is an agent of one's own, of which there is no harness."""
+        return (self.root / "harnesses" / name / AGENT).exists()
+
     def harness(self, name: str) -> Harness:
         folder = self.root / "harnesses" / name
         files = {
@@ -202,10 +214,10 @@ class History:
             for line in self._lines(self.root / SCORES)
         ]
 
-    def mean(self, harness: str, variant: str) -> float | None:
-        """A harness's score under a variant, or None where it was not evaluated."""
-        found = self._compared([(harness, variant)])
-        return found[0] if found else None
+    def means(self, harnesses: Sequence[str], variant: str) -> dict[str, float]:
+        """Harnesses' scores under a variant on the tasks that all of them met; empty where there is none."""
+        found = self._compared([(harness, variant) for harness in harnesses])
+        return dict(zip(harnesses, found, strict=True)) if found else {}
 
     def gain(self, harness: str, base: str) -> float | None:
         """A harness's released score over another's, on the tasks that both met; None where there is none."""
@@ -220,10 +232,14 @@ class History:
         released, counterfactual, initial_released, initial_counterfactual = found
         return (released - initial_released) - (counterfactual - initial_counterfactual)
 
+    def met(self, harness: str, variant: str) -> int:
+        """How many tasks a harness was evaluated on under a variant."""
+        return len(self._cells.get((harness, variant), {}))
+
     def _compared(self, cells: Sequence[tuple[str, str]]) -> list[float]:
         """The mean of each (harness, variant) over the tasks that all of them have; empty where there is none."""
         met = [self._cells.get(cell, {}) for cell in cells]
-        common = [task for task in met[0] if all(task in tasks for tasks in met)]
+        common = [task for task in met[0] if all(task in tasks for tasks in met)] if met else []
         return [sum(tasks[task] for task in common) / len(common) for tasks in met] if common else []
 
     @cached_property

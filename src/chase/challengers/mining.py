@@ -99,7 +99,7 @@ class MiningChallenger(AnswersOnce):
         shared = sorted(readings[0].keys() & readings[1].keys())
         pairs = [(readings[0][key], readings[1][key]) for key in shared]
         named: set[str] = set()
-        if self.use_diff:
+        if self.use_diff and not history.plays_itself(context.current):
             named = _named(history.harness(context.initial), history.harness(context.current), context.observables)
         reachable = {o for effect in context.effects for o in effect.touched}
         found = [

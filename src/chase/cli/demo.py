@@ -6,7 +6,7 @@ import json
 import shlex
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,6 +25,7 @@ SEED, BLOCKS, SEEDS = 11, 60, 3
 FEW = {"evo": 4, "disc": 4, "conf": 4}
 """Tasks of a quick look."""
 SPARSE_SECONDS = 15.0
+REPORT, PAGE = "report", "report.html"
 TITLES = {CHEAT: "The cheat", HONEST: "The honest harness", REPAIRED: "The repaired cheat, on other tasks"}
 Found = Mapping[str, Any]
 
@@ -52,12 +53,21 @@ def demo(
         for result in demonstrate(plan, folder, progress):
             found.append(result)
             _say(as_json, _in_words(result, found), progress)
+        _write_report(folder, found, progress)
         payload = {**_payload(plan, found), "wall_seconds": time.monotonic() - started}
         (folder / "results.json").write_text(json.dumps({"schema": SCHEMA, **payload}, indent=2))
     if as_json:
         return emit_json(SCHEMA, payload)
     _say(False, [*_shares_in_words(payload["shares"]), "", *payload["learnt"], "", *_afterwards(out, plan)], progress)
     return None
+
+
+def _write_report(folder: Path, found: Sequence[Found], progress: Callable[[str], None]) -> None:
+    """The cheat's audit as a page."""
+    from chase.report.writing import write_report  # figures take a moment to import
+
+    cheat = next(result for result in found if result["step"] == "audit" and result["name"] == CHEAT)
+    write_report(cheat["run"], folder / REPORT, workspace=folder / CHEAT, tell=progress)
 
 
 def _say(silent: bool, lines: Sequence[str], progress: Any) -> None:
@@ -210,11 +220,14 @@ def audit_command(plan: DemoPlan) -> list[str]:
 
 def _afterwards(out: Path, plan: DemoPlan) -> list[str]:
     return [
-        f"Everything is in {out}/: results.json, harnesses/, and a workspace for each part. Look closer from there "
-        f"(cd {shlex.quote(str(out))}); what was run is not run again:",
+        f"Everything is in {out}/: results.json, harnesses/, report/, and a workspace for each part. Look closer from "
+        f"there (cd {shlex.quote(str(out))}); what was run is not run again:",
         f"  chase {shlex.join(audit_command(plan))}",
         f"  chase trace list --workspace {CHEAT}",
         f"  chase harness diff harnesses/{HONEST} harnesses/{CHEAT}",
+        f"  chase view {CHEAT}",
+        "",
+        f"The cheat's audit as a page: {out / REPORT / PAGE}",
     ]
 
 

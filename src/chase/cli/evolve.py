@@ -66,6 +66,9 @@ def _print(result: EvolveResult) -> None:
         f"{payload['spent']['requests']} requests, cost {'unknown' if cost is None else f'${cost:.4f}'}; "
         f"{seconds:.1f} s, {outside if parts == 1 else f'in {parts} parts'}"
     )
+    if found := payload.get("evaluation"):
+        of = f"{found['episodes']} of {found['full']} episodes of a full one"
+        echo(f"{found['kind']} evaluation on evo: {of} ({100 * found['episodes'] / found['full']:.0f} %)")
     for line in token_lines(payload["tokens"]):
         echo(line)
     for warning in result.warnings:

@@ -46,6 +46,10 @@ def _print(payload: Mapping[str, Any], steps: int) -> None:
     typer.echo(
         f"the bound is {steps} requests a rollout, each with a full context; what the store has already costs nothing"
     )
+    if how := payload.get("evaluation"):
+        typer.echo(
+            f"{how} evaluation stops candidates early; how early is not known, so the most is that of a full one"
+        )
     if each is not None and total["cost_usd"] is None:
         known = each["cost_usd"] is not None
         typer.echo(

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from chase.core.errors import UserError
+from chase.runs.rendering import printable as printable
 
 if TYPE_CHECKING:
     from chase.runs.results import Result
@@ -36,15 +37,6 @@ def emit(result: Result) -> None:
 
 def _escaped(char: str) -> str:
     return char if char.isprintable() else json.dumps(char)[1:-1]
-
-
-def printable(text: str) -> str:
-    """A text of others' (a model's, a document's, a provider's) that cannot steer a terminal.
-
-    What is neither printable nor a line break or tab is spelled out.
-    """
-    text = text.replace("\r\n", "\n")
-    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
 
 
 def echo(line: str) -> None:

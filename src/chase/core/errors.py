@@ -46,6 +46,10 @@ class RolloutError(ChaseError):
     exit_code = 7
 
 
+class HostError(RolloutError):
+    """This machine could not run what a rollout needs."""
+
+
 class IntegrityError(ChaseError):
     """A leak, tampering or a hash mismatch."""
 

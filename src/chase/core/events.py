@@ -39,16 +39,39 @@ class RoundStarted(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stopped:
+    """That a harness was not evaluated in full: how far it was, and why no further."""
+
+    after: int
+    """Episodes."""
+    of: int
+    """Episodes in full."""
+    tasks: Mapping[str, int]
+    """Variant → tasks that it was evaluated on."""
+    why: str
+    """`beaten` or `infeasible`."""
+    by: str
+    """The harness that was selected, or the constraint that is broken."""
+    bound: float
+    """Beaten: the most by which it ends above the selected one. Infeasible: the least that its gain destruction ends
+    at."""
+    certain: bool
+    """Whether that holds whatever is missing; else it is very likely."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PoolEntry:
-    """A harness that could be selected."""
+    """A harness that could be selected. What is not known on all tasks is left out."""
 
     harness: str
     hash: str
-    released: float
-    gain: float
+    released: float | None
+    gain: float | None
     destruction: Mapping[str, float]
     violates: Mapping[str, float | None]
     """What keeps it from being selected → how far it is beyond what is allowed, where that is a number."""
+    stopped: Stopped | None = None
+    """Of one that was not evaluated in full."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +161,9 @@ class Confirmed(Event):
     confirmed: bool
     test: Mapping[str, Json] | None = None
     """Of a calibrated confirmation: its error, looks and power."""
+    stopped: Mapping[str, Json] | None = None
+    """Of one that could not reach η any more: after how many episodes of how many, and the most that it could come
+    to."""
 
 
 @dataclass(frozen=True, kw_only=True)

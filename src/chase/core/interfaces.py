@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 from chase.core.agents import Candidate, ChallengerContext, Draft, ProposerContext, Refusal
 from chase.core.controls import Controls
 from chase.core.gate_facts import GateFacts
+from chase.core.own_agents import Played, Posed
 from chase.core.values import (
     AnswerForm,
     CheckResult,
@@ -457,3 +458,24 @@ class Challenger(Protocol):
     async def revise(self, context: ChallengerContext, refused: Sequence[Refusal]) -> Sequence[Draft]:
         """Drafts in place of refused ones; the same promises as a Proposer's."""
         ...
+
+
+@runtime_checkable
+class OwnAgent(Protocol):
+    """An agent that is no harness around a model: it plays a rollout by itself, in a harness's place.
+
+    `play` is called by the engine once a rollout, several at a time. It need not be deterministic. What the agent
+    causes (no answer, a limit that it reached) is in what it returns; a `RolloutError` is the machine's failing, and is
+    tried again. It gets what was posed and never the benchmark.
+    """
+
+    @property
+    def hash(self) -> str:
+        """Covers everything that decides what it does and that its owner declared."""
+        ...
+
+    def describe(self) -> Mapping[str, Json]:
+        """What it is, for records and people."""
+        ...
+
+    async def play(self, posed: Posed) -> Played: ...

@@ -12,9 +12,8 @@ from chase.core.errors import IntegrityError
 from chase.core.interfaces import Benchmark, Transformation
 from chase.core.values import Json
 from chase.engine.gate import Room
-from chase.engine.rollout import Job
+from chase.engine.rollout import Contestant, Job
 from chase.engine.runner import Runner, ScoredRollout
-from chase.harness.spec import Harness
 from chase.stats.estimates import within_task_means
 from chase.store.store import Store
 
@@ -65,7 +64,7 @@ def unseal(
 
 def jobs_of(
     benchmark: Benchmark[Any],
-    pairs: Iterable[tuple[Harness, Transformation[Any]]],
+    pairs: Iterable[tuple[Contestant, Transformation[Any]]],
     tasks: Sequence[str],
     rollouts: int,
     run_seed: int,
@@ -123,14 +122,14 @@ class Evaluator:
         self._check(role)
         return tuple(self._benchmark.tasks(role))
 
-    async def evaluate(self, harness: Harness, transformation: Transformation[Any], role: str) -> Cell:
+    async def evaluate(self, harness: Contestant, transformation: Transformation[Any], role: str) -> Cell:
         """Every task of the role, as often as was agreed. What the store has is not run again."""
         (cell,) = await self.evaluate_all([(harness, transformation)], role)
         return cell
 
     async def evaluate_all(
         self,
-        pairs: list[tuple[Harness, Transformation[Any]]],
+        pairs: list[tuple[Contestant, Transformation[Any]]],
         role: str,
         tasks: tuple[str, ...] | None = None,
         rollouts: int | None = None,
@@ -152,7 +151,7 @@ class Evaluator:
         ]
 
     async def rollouts(
-        self, harness: Harness, transformation: Transformation[Any], role: str, tasks: tuple[str, ...] | None = None
+        self, harness: Contestant, transformation: Transformation[Any], role: str, tasks: tuple[str, ...] | None = None
     ) -> dict[str, list[ScoredRollout]]:
         """Task → each of its rollouts, with what it used and whether it was in the store already."""
         (found,) = await self._results([(harness, transformation)], role, tasks)
@@ -160,7 +159,7 @@ class Evaluator:
 
     async def _results(
         self,
-        pairs: list[tuple[Harness, Transformation[Any]]],
+        pairs: list[tuple[Contestant, Transformation[Any]]],
         role: str,
         tasks: tuple[str, ...] | None,
         rollouts: int | None = None,

@@ -22,7 +22,7 @@ from chase.core.errors import RolloutError
 from chase.core.interfaces import Benchmark, Transformation
 from chase.core.parents import end_with_parent
 from chase.core.values import Rollout, Usage
-from chase.engine.rollout import Job, run_rollout
+from chase.engine.rollout import Contestant, Job, run_rollout
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
 from chase.models.chat import ChatModel
@@ -72,7 +72,8 @@ class Processes:
         """Whether the workers have the job's benchmark, and the rest can be sent to them. A job that is more than a
         rollout of a harness (`Job`'s subclasses) is computed here.
         """
-        same = type(job) is Job and job.benchmark.content_hash == self._benchmark.content_hash
+        plain = type(job) is Job and isinstance(job.harness, Harness)
+        same = plain and job.benchmark.content_hash == self._benchmark.content_hash
         return same and all(self._bytes(part.hash, part) is not None for part in (job.harness, job.transformation))
 
     async def run(self, jobs: Sequence[Job]) -> list[Made | None]:
@@ -96,7 +97,7 @@ class Processes:
         except BrokenProcessPool:
             return [None] * len(jobs)
 
-    def _bytes(self, name: str, value: Harness | Transformation[Any]) -> bytes | None:
+    def _bytes(self, name: str, value: Contestant | Transformation[Any]) -> bytes | None:
         if name not in self._packed:
             self._packed[name] = _packed(value, self._benchmark)
         return self._packed[name]

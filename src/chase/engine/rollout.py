@@ -18,11 +18,11 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from chase.core.interfaces import Benchmark, Transformation
+from chase.core.interfaces import Benchmark, OwnAgent, Transformation
 from chase.core.keyed import digest, key_bits
 from chase.core.outside import NotPlain, parse_json
 from chase.core.values import Json, Outcome, Rollout, RolloutKey, Usage
-from chase.engine import prompting, trace
+from chase.engine import own_agent, prompting, trace
 from chase.engine.episode import Episode, Terms
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
@@ -35,13 +35,17 @@ CHARACTERS_PER_TOKEN = 4
 TOO_MANY_CALLS = f"Only the first {MOST_CALLS} calls of a reply are looked at: the others were refused."
 
 
+Contestant = Harness | OwnAgent
+"""What is evaluated: a harness around the run's model, or an agent that plays by itself."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Job:
     """What is to be rolled out. Host-side: role and transformation never reach the agent."""
 
     benchmark: Benchmark[Any]
     transformation: Transformation[Any]
-    harness: Harness
+    harness: Contestant
     task: str
     index: int
     run_seed: int
@@ -72,7 +76,12 @@ class Job:
     async def run(
         self, model: ChatModel, sandbox: Sandbox, *, deadline: float | None = None, replies: list[Reply] | None = None
     ) -> Rollout:
-        """The rollout itself, as `run_rollout` makes it."""
+        """The rollout itself: the model's, as `run_rollout` makes it, or that of an agent that plays by itself."""
+        if not isinstance(self.harness, Harness):
+            rollout = await own_agent.play(self, self.harness, self.key(model))
+            if model.meter is not None:
+                model.meter.charge(rollout.usage)
+            return rollout
         rollout, _ = await run_rollout(self, model, sandbox, deadline=deadline, replies=replies)
         return rollout
 
@@ -106,15 +115,16 @@ async def run_rollout(
 
     `replies` is filled as they come, so that a caller knows what was paid for when the rollout fails.
     """
-    environment = job.benchmark.environment(job.task, job.transformation)
+    harness, environment = job.harness, job.benchmark.environment(job.task, job.transformation)
+    assert isinstance(harness, Harness)  # what plays by itself has no prompt
     record = trace.Trace(job.task, environment.question)
     progress = _Progress(requests=[] if replies is None else replies)
-    async with sandbox.session(job.harness.control_source, seed=job.seed) as hooks:
+    async with sandbox.session(harness.control_source, seed=job.seed) as hooks:
         for failure in hooks.failures:
             record.add_failure(failure)
         episode = Episode(
             environment=environment,
-            harness=job.harness,
+            harness=harness,
             terms=_terms(job.benchmark, environment.question),
             hooks=hooks,
             trace=record,

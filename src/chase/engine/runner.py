@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from chase.core.errors import BudgetExhausted, ChaseError, RolloutError
+from chase.core.errors import BudgetExhausted, ChaseError, HostError, RolloutError
 from chase.core.values import Outcome, Rollout, Usage
 from chase.engine.gate import Gate, Room, Typical
 from chase.engine.processes import Processes, Request, chunks
@@ -181,7 +181,7 @@ class Runner:
             # A model in this process never waits: let others in, so that a cancellation is heard.
             await asyncio.sleep(0)
 
-    async def _run(self, digest: str, job: Job) -> tuple[Rollout, list[Reply]]:
+    async def _run(self, digest: str, job: Job) -> tuple[Rollout, Sequence[Paid]]:
         """One rollout, tried again where infrastructure failed, with the replies of all tries: each was paid for."""
         paid: list[Reply] = []
         for attempt in range(1, self._pace.tries + 1):
@@ -189,7 +189,7 @@ class Runner:
             replies: list[Reply] = []
             try:
                 rollout = await job.run(self._model, self._sandbox, deadline=deadline, replies=replies)
-                return rollout, paid + replies
+                return rollout, [*paid, *(replies or _reported(rollout))]
             except (asyncio.CancelledError, BudgetExhausted):
                 self._keep_paid(digest, job, paid + replies)
                 raise
@@ -199,7 +199,8 @@ class Runner:
                 final = hopeless or attempt == self._pace.tries
                 self._progress.failed(job, str(error), again=not final)
                 if final:
-                    failed = _failed(job, self._model, str(error), paid)
+                    kind = "host-error" if isinstance(error, HostError) else "provider-error"
+                    failed = _failed(job, self._model, f"{kind}: {error}", paid)
                     await self._keep(digest, failed, paid)
                     raise RunPaused(str(error)) from None
         raise AssertionError("unreachable")
@@ -243,10 +244,16 @@ def _settled_memory() -> Iterator[None]:
         gc.unfreeze()
 
 
+def _reported(rollout: Rollout) -> list[Request]:
+    """What an agent that plays by itself says that it used, as one request."""
+    said = rollout.usage.requests > 0
+    return [Request(usage=rollout.usage, served_model="".join(rollout.served_models))] if said else []
+
+
 def _failed(job: Job, model: ChatModel, reason: str, paid: Sequence[Reply]) -> Rollout:
     return Rollout(
         key=job.key(model),
-        outcome=Outcome(status="failed", score=None, reason=f"provider-error: {reason}"),
+        outcome=Outcome(status="failed", score=None, reason=reason),
         answer=None,
         usage=sum((reply.usage for reply in paid), Usage()),
         served_models=tuple(sorted({reply.served_model for reply in paid})),

@@ -35,18 +35,7 @@ class Trace:
         self, by: str, tool: str, arguments: Mapping[str, Json], result: ToolResult, asked: Json = None
     ) -> None:
         """A tool call with its result; `asked` is what the model wrote where the harness changed it."""
-        self.add(
-            "tool",
-            by=by,
-            tool=tool,
-            arguments=dict(arguments),
-            **({"asked": asked} if asked is not None else {}),
-            ok=result.ok,
-            **({"coverage": result.coverage} if result.coverage is not None else {}),
-            **({"layout": asdict(result.layout)} if result.layout is not None else {}),
-            head=result.head,
-            items=[_item(item) for item in result.items],
-        )
+        self.add("tool", **tool_details(by, tool, arguments, result, asked))
 
     def add_failure(self, failure: HookFailure) -> None:
         """A hook that had no effect, and why."""
@@ -55,6 +44,23 @@ class Trace:
     def finish(self, answer: str | None, reason: str, score: float | None) -> dict[str, Any]:
         """The whole trace as JSON."""
         return {**self._head, "events": self.events, "answer": answer, "reason": reason, "score": score}
+
+
+def tool_details(
+    by: str, tool: str, arguments: Mapping[str, Json], result: ToolResult, asked: Json = None
+) -> dict[str, Json]:
+    """What a trace says of a tool call; `asked` is what the model wrote where the harness changed it."""
+    return {
+        "by": by,
+        "tool": tool,
+        "arguments": dict(arguments),
+        **({"asked": asked} if asked is not None else {}),
+        "ok": result.ok,
+        **({"coverage": result.coverage} if result.coverage is not None else {}),
+        **({"layout": asdict(result.layout)} if result.layout is not None else {}),
+        "head": result.head,
+        "items": [_item(item) for item in result.items],
+    }
 
 
 def _item(item: ResultItem) -> dict[str, Json]:

@@ -12,6 +12,7 @@ from chase.core.interfaces import Transformation
 from chase.core.keyed import sorted_by_key
 from chase.core.values import Json
 from chase.engine.evaluator import Cell, Evaluator
+from chase.engine.rollout import Contestant
 from chase.harness.spec import Harness
 from chase.methods.selection import Standing
 from chase.stats.destruction import destruction, gain
@@ -19,12 +20,27 @@ from chase.stats.estimates import PerTask, mean
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contender:
-    """A harness with its name in the run and what its Proposer wrote about it."""
+class Entrant:
+    """What is evaluated under a name in the run: a harness, or an agent that plays by itself."""
 
     name: str
-    harness: Harness
+    harness: Contestant
     record: Mapping[str, Json] = field(default_factory=dict)
+    """What its Proposer wrote about it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contender(Entrant):
+    """A harness with its name in the run."""
+
+    harness: Harness
+
+
+def as_contender(entrant: Entrant) -> Contender:
+    """An entrant that is known to be a harness."""
+    if not isinstance(entrant.harness, Harness):
+        raise TypeError(f"{entrant.name} plays by itself and is no harness")
+    return Contender(name=entrant.name, harness=entrant.harness, record=entrant.record)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +71,7 @@ class Arena(Protocol):
 
     async def means(
         self,
-        harnesses: Sequence[Contender],
+        harnesses: Sequence[Entrant],
         variants: Sequence[Variant],
         role: Roles,
         tasks: SomeTasks = None,
@@ -89,9 +105,18 @@ class StoreArena:
         """The ids of a role's tasks."""
         return sorted(task for chosen in self._tasks[role].values() for task in chosen)
 
+    async def traces(self, entrant: Entrant, variant: Variant, role: str) -> list[Json]:
+        """The traces of all its rollouts under a variant on a role's tasks; what was evaluated costs nothing."""
+        found = []
+        for held, tasks in self._held((role,)).items():
+            asked = [(entrant.harness, variant.transformation)]
+            (cell,) = await self._evaluator.evaluate_all(asked, held, tasks)
+            found += [self._evaluator.trace(digest) for of_task in cell.rollouts.values() for digest in of_task]
+        return found
+
     async def means(
         self,
-        harnesses: Sequence[Contender],
+        harnesses: Sequence[Entrant],
         variants: Sequence[Variant],
         role: Roles,
         tasks: SomeTasks = None,
@@ -143,16 +168,17 @@ class StoreArena:
         meant = {held: tuple(task for task in all_ if task in tasks) for held, all_ in every.items()}
         return {held: chosen for held, chosen in meant.items() if chosen}
 
-    def _write(
-        self, tree: HistoryWriter, harness: Contender, variant: Variant, cell: Cell, tasks: Sequence[str]
-    ) -> None:
+    def _write(self, tree: HistoryWriter, harness: Entrant, variant: Variant, cell: Cell, tasks: Sequence[str]) -> None:
         scores = {task: cell.scores[task] for task in tasks}
         traces = {
             (task, index): self._evaluator.trace(digest)
             for task in tasks
             for index, digest in enumerate(cell.rollouts[task])
         }
-        tree.add_harness(harness.name, harness.harness, harness.record)
+        if isinstance(harness.harness, Harness):
+            tree.add_harness(harness.name, harness.harness, harness.record)
+        else:
+            tree.add_agent(harness.name, harness.harness.describe())
         tree.add_scores(harness.name, variant.name, scores, cell.reasons, traces)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from chase.agents.history import HistoryWriter
@@ -27,16 +28,18 @@ from chase.core.keyed import canonical_json
 from chase.core.values import Json
 from chase.engine.control import check_control
 from chase.engine.evaluator import Evaluator, jobs_of, unseal
+from chase.engine.rollout import Contestant
 from chase.engine.runner import Pace, Progress, Runner
 from chase.engine.sandbox import Sandbox
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness
-from chase.methods.arena import Contender, StoreArena, Variant
+from chase.methods.arena import Entrant, StoreArena, Variant, as_contender
 from chase.methods.attribution import MOST_VARIANTS, Attribution, Edit, attribute, edits_of, further_harnesses
 from chase.methods.audit_findings import Finding, Found, Judged, Pair, judge_pair
 from chase.methods.counterfactuals import discover, estimate_json, proposal_of, screening_json
 from chase.methods.desks import ChallengerDesk, archive_note
 from chase.methods.journal import Journal
+from chase.methods.reach import Reach
 from chase.methods.run import Design
 from chase.models.chat import ChatModel
 from chase.protocol.kit import ProtocolKit
@@ -88,8 +91,8 @@ class AuditOutcome(Judged[Finding]):
 class Audit:
     """One audit. Its arena pools `search` and `confirm` from the roles that its evaluator holds."""
 
-    initial: Contender
-    harness: Contender
+    initial: Entrant
+    harness: Entrant
     arena: StoreArena
     desk: ChallengerDesk
     kit: ProtocolKit
@@ -101,11 +104,17 @@ class Audit:
     """The edits that gain and destruction are attributed to; None: that is left out."""
     tried: list[dict[str, Json]] = field(default_factory=list)
 
+    @cached_property
+    def reach(self) -> Reach:
+        """What of a transformation can touch the pair."""
+        pair = (self.harness, self.initial)
+        return Reach(benchmark=self.kit.benchmark, arena=self.arena, pair=pair, released=self.released)
+
     async def run(self, given: Sequence[Draft] = ()) -> AuditOutcome:
         """Search, or take what was given; then confirm all of it at once, and judge."""
         if self.harness.harness.hash == self.initial.harness.hash:
             raise UserError("the harness and its baseline are the same: there is no gain to audit.")
-        found = [(self._accepted(draft), None) for draft in given] if given else await self._search()
+        found = await self._given(given) if given else await self._search()
         outcome = await self._confirm(self._unpadded(_distinct(found)), searched=not given)
         return outcome if self.edits is None else await self._attributed(outcome, self.edits)
 
@@ -121,12 +130,13 @@ class Audit:
                 t, self.harness, self.initial, proposals=self.settings.proposals,
                 evaluated=self.settings.evaluated, archived=seen,
             )  # fmt: skip
+            drafts, idle = await self.reach.parted_drafts(drafts, self.kit, SEARCH)
             discovery = await discover(
                 self.arena, self.kit, drafts, pair=pair, role=SEARCH, tasks=tasks, archived=frozenset(seen),
                 count=self.settings.evaluated, reduce=self.settings.reduce,
             )  # fmt: skip
             evaluated = {proposal_of(s).transformation.hash: e for s, e in discovery.evaluated}
-            tried = [screening_json(screened) for screened in discovery.screened]
+            tried = [screening_json(screened) for screened in (*discovery.screened, *idle)]
             drafted = {record["hash"] for record in tried}
             reduced = (screening_json(screened) for screened, _ in discovery.evaluated)
             tried += [record for record in reduced if record["hash"] not in drafted]
@@ -156,6 +166,12 @@ class Audit:
                 if record["hash"] == transformation.hash and record["destruction"]:
                     record["reason"] = f"not taken to confirmation: it destroys no more than {what} alone"
         return kept
+
+    async def _given(self, given: Sequence[Draft]) -> list[Found]:
+        """What was given and can touch the pair; the rest stays in the record with the reason."""
+        kept, idle = await self.reach.parted([self._accepted(draft) for draft in given], CONFIRM)
+        self.tried += [{**screening_json(screened), "destruction": None} for screened in idle]
+        return [(screened, None) for screened in kept]
 
     def _accepted(self, draft: Draft) -> Screening:
         screened = screen_draft(self.kit, draft, archived=())
@@ -189,10 +205,11 @@ class Audit:
         variants = [
             Variant(name=f.name, transformation=proposal_of(f.screened).transformation, told=False) for f in counted
         ]
-        further = further_harnesses(self.initial.harness, self.harness.harness, edits)
+        initial, harness = as_contender(self.initial), as_contender(self.harness)
+        further = further_harnesses(initial.harness, harness.harness, edits)
         self.tell(AuditAttributionStarted(edits=len(edits), harnesses=len(further), variants=len(variants)))
         found = await attribute(
-            self.arena, CONFIRM, edits, initial=self.initial, harness=self.harness, released=self.released,
+            self.arena, CONFIRM, edits, initial=initial, harness=harness, released=self.released,
             variants=variants, level=self.settings.level, cleared=outcome.verdict.word == "supported",
         )  # fmt: skip
         return replace(outcome, attribution=found)
@@ -228,8 +245,8 @@ def _operators(screened: Screening) -> Counter[str]:
 class AuditPlan(Design):
     """What an audit is: everything that decides its result."""
 
-    baseline: Harness
-    harness: Harness
+    baseline: Contestant
+    harness: Contestant
     challenger: Challenger
     settings: SearchSettings
     confirm_size: int | None = None
@@ -246,10 +263,15 @@ class AuditPlan(Design):
 
     def edits(self) -> list[Edit]:
         """What they are attributed to."""
-        return edits_of(self.baseline, self.harness, self._check)
+        baseline, harness = self.harnesses
+        return edits_of(baseline, harness, lambda mixture: check_mixture(mixture, baseline, harness, self.benchmark))
 
-    def _check(self, harness: Harness) -> None:
-        check_mixture(harness, self.baseline, self.harness, self.benchmark)
+    @property
+    def harnesses(self) -> tuple[Harness, Harness]:
+        """Baseline and harness; agents that play by themselves are none."""
+        if not isinstance(self.baseline, Harness) or not isinstance(self.harness, Harness):
+            raise UserError("an agent of your own has no edits that could be told apart: leave --attribute out.")
+        return self.baseline, self.harness
 
     def describe(self, fingerprint: str) -> dict[str, Json]:
         """The audit's identity; `fingerprint` is the connected model's."""
@@ -312,8 +334,8 @@ async def audit_harness(
     attach_agents((plan.challenger,), store, use, journal.path, tell, model.meter, hidden)
     tree = HistoryWriter(journal.path / "history" / "challenger", records=False)
     audit = Audit(
-        initial=Contender(name="H0", harness=plan.baseline),
-        harness=Contender(name="H", harness=plan.harness),
+        initial=Entrant(name="H0", harness=plan.baseline),
+        harness=Entrant(name="H", harness=plan.harness),
         arena=pooled_arena(evaluator, confirm, plan.confirm_size, {SEARCH: tree}),
         desk=ChallengerDesk(challenger=plan.challenger, tree=tree, journal=journal, kit=plan.kit, seed=plan.seed),
         kit=plan.kit,

@@ -4,8 +4,6 @@ Holds `evo` only; for benchmarks whose `B_0` is known.
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from chase.core.errors import IntegrityError
 from chase.methods.arena import Variant
 from chase.methods.bounds import EvolutionBounds, ForecastRequest, released_rounds
@@ -14,7 +12,7 @@ from chase.methods.desks import MOST_CANDIDATES
 from chase.methods.evolution import EvolutionOutcome
 from chase.methods.harness_compass import HarnessCompass, HarnessCompassOptions, evolve_gated, gate_of
 from chase.methods.rounds import EVO, EvolutionState
-from chase.methods.selection import SelectionRule, Standing
+from chase.methods.selection import ScoreUnder, SelectionRule
 
 
 class B0Access(HarnessCompass):
@@ -37,8 +35,5 @@ class B0Access(HarnessCompass):
             raise IntegrityError(f"{benchmark.name} has no B_0, and a plan with it was not checked.")
         neutral = Variant(name=benchmark.neutral, transformation=benchmark.variant(benchmark.neutral), told=False)
         state = EvolutionState.begin(world, world.options.rounds, unseen=(neutral,))
-
-        def neutral_score(standing: Standing) -> tuple[Fraction, ...]:
-            return (standing.scores[neutral.name],)
-
-        return await evolve_gated(world, state, SelectionRule(objective=neutral_score, gates=(gate_of(world),)))
+        rule = SelectionRule(objective=ScoreUnder(neutral.name), gates=(gate_of(world),))
+        return await evolve_gated(world, state, rule)

@@ -15,8 +15,8 @@ from chase.core.keyed import uniform
 from chase.methods.arena import Contender
 from chase.methods.bounds import Between, EvolutionBounds, ForecastRequest, Rollouts
 from chase.methods.contract import Traits, World
-from chase.methods.evolution import EvolutionOutcome, choose, distinct
-from chase.methods.options import MethodOptions
+from chase.methods.evaluation import EvaluationOptions
+from chase.methods.evolution import EvolutionOutcome, distinct
 from chase.methods.rounds import EVO, EvolutionState, conclude
 from chase.methods.selection import SelectionRule
 from chase.proposers.mining.diagnosis import quartiles
@@ -28,7 +28,7 @@ SOME = 10
 """Harnesses where no budget is given, `H_0` among them: as many as Meta-Harness evaluates."""
 
 
-class BestOfNOptions(MethodOptions):
+class BestOfNOptions(EvaluationOptions):
     """The budget."""
 
     episodes: int | None = Field(
@@ -62,8 +62,7 @@ class BestOfN:
         state, rule = EvolutionState.begin(world, 1), SelectionRule()
         each = len(world.tasks(EVO)) * world.rollouts[EVO]
         pool = distinct([world.initial, *_tries(world, harnesses(world.options.episodes, each) - 1)])
-        means = await world.arena.means(pool, state.variants, EVO)
-        choice = choose(pool, means, state.variants, rule)
+        choice = await state.evaluation.choose(pool, state.variants, rule)
         state.open_round()["selection"] = {**choice.to_json(), "refused": []}
         state.line.append(choice.harness)
         return await conclude(world, state, rule)

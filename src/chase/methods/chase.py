@@ -11,7 +11,7 @@ from dataclasses import asdict
 from math import comb
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from chase.core.agents import MOST_OPERATORS, Agent
 from chase.core.errors import UserError
@@ -39,8 +39,9 @@ from chase.methods.counterfactuals import (
     screening_json,
 )
 from chase.methods.desks import MOST_CANDIDATES, Assignment, archive_note
+from chase.methods.evaluation import EvaluationOptions
 from chase.methods.evolution import EvolutionOutcome, Round, distinct
-from chase.methods.options import ExactDecimal, MethodOptions
+from chase.methods.options import ExactDecimal
 from chase.methods.repair import MOST_CELLS
 from chase.methods.rounds import EVO, EvolutionState, conclude, propose_and_select
 from chase.methods.selection import ArchiveGate, SelectionRule
@@ -54,7 +55,7 @@ UNCHANGED = "H_t = H_0"
 """Why there is nothing to challenge."""
 
 
-class ChaseOptions(MethodOptions):
+class ChaseOptions(EvaluationOptions):
     """`T`, `ε`, `η`, the Challenger's proposals and what goes beyond the paper."""
 
     rounds: int = Field(ge=1, le=20, description="Rounds, 1 to 20.")
@@ -87,6 +88,13 @@ class ChaseOptions(MethodOptions):
     enforce_constraints: bool = Field(
         default=True, description="Selection keeps the archive's constraints; without: ablation."
     )
+
+    @field_validator("repair")
+    @classmethod
+    def _needs_whole_scores(cls, repair: bool, info: ValidationInfo) -> bool:
+        if repair and info.data.get("evaluation") != "full":
+            raise ValueError("weighs by how much candidates break constraints: it needs evaluation=full")
+        return repair
 
 
 class Chase:
@@ -205,6 +213,7 @@ def _confirmer(world: World[ChaseOptions]) -> Confirmer:
         alpha=float(options.alpha),
         rollouts=world.rollouts,
         placebos=placebos_of(world.kit.benchmark, options.placebos, world.seed) if options.placebos else (),
+        curtailed_by=None if options.evaluation == "full" else world.seed,
     )
 
 
@@ -293,6 +302,7 @@ def _note_confirmation(world: World[ChaseOptions], record: Round, role: str, fou
             failed=tuple(failed),
             confirmed=found.confirmed,
             test=details.get("test"),
+            stopped=details.get("stopped"),
         )
     )
     if placebos := details.get("placebos"):

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from typing import Any, Literal
 
+from chase.agents.history import RELEASED
 from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark
 from chase.core.keyed import sorted_by_key
 from chase.core.values import Json
-from chase.methods.arena import Arena, Contender, Variant
+from chase.methods.arena import Arena, Contender, Variant, gain_destruction
 from chase.methods.counterfactuals import Discovery, destruction_under, estimate_json, proposal_of
+from chase.methods.evaluation import evaluation_order, parts
 from chase.protocol.firewall import FirewallRecord
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.screening import Screening
 from chase.stats.bounded import DESTRUCTIONS
+from chase.stats.curtailment import certain
 from chase.stats.destruction import reached_by_noise, reaches
 from chase.stats.estimates import Estimate, PerTask, estimate, mean
 from chase.stats.power import confirmation_power, confirmation_tasks, usual_noise
@@ -29,6 +33,8 @@ from chase.stats.sequential import PLANNED, WANTED_POWER, Step, looks, round_alp
 Rule = Literal["paper", "calibrated"]
 PLACEBO = "placebo-"
 """What the names of a benchmark's no-effect variants begin with."""
+CELLS = 4
+"""Of a gain destruction: two harnesses under two benchmarks."""
 NOT_ABOVE_ZERO = "its gain destruction on disc is not above 0"
 
 
@@ -48,6 +54,18 @@ class Look:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Cut:
+    """That a confirmation ended when it could not reach `η` any more."""
+
+    after: int
+    """Episodes."""
+    of: int
+    """Episodes in full."""
+    bound: float
+    """The most that `Δ̂` could have come to."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Measurement:
     """A transformation under a rule."""
 
@@ -56,6 +74,8 @@ class Measurement:
     by_noise: float | None
     """How often noise alone would have passed; None where it is not known."""
     looks: tuple[Look, ...] = ()
+    cut: Cut | None = None
+    """Where it was not measured on all tasks: then the estimate is of those that were."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +116,8 @@ class Confirmation:
                 "looks": [look.to_json() for look in self.measured.looks],
                 "power": confirmation_power(PLANNED, last.se * math.sqrt(last.n), last.n, self.alpha),
             }
+        if self.measured is not None and self.measured.cut is not None:
+            found["stopped"] = asdict(self.measured.cut)
         if self.placebos:
             found["placebos"] = [
                 {"name": name, "destruction": estimate_json(tried.estimate), "confirmed": tried.confirmed}
@@ -112,10 +134,37 @@ class Trial:
     kit: ProtocolKit
     pair: tuple[Contender, Contender]
     role: str
+    order: Sequence[str] = ()
+    """The set's tasks in the order in which a curtailed measurement meets them; none: all at once."""
 
     async def destruction(self, variant: Variant, rollouts: int | None = None) -> PerTask:
         """`Δ̂` task by task, of all rollouts or the first so many."""
         return await destruction_under(self.arena, self.kit, self.pair, variant, self.role, rollouts)
+
+    async def curtailed(self, variant: Variant, eta: str) -> tuple[PerTask, Fraction]:
+        """`Δ̂` task by task, and the most that it can be on all tasks. The harness meets the variant last, a part of the
+        tasks at a time, until `Δ̂ < η` is certain: what is confirmed is measured on all tasks.
+        """
+        (harness, initial), released = self.pair, Variant(name=RELEASED, transformation=self.kit.identity)
+        means = dict(await self.arena.means(self.pair, [released], self.role))
+        means |= await self.arena.means([initial], [variant], self.role)
+        order, known = self.order, dict[str, Fraction]()
+        for upto in parts(len(order), "curtailed"):
+            met = await self.arena.means([harness], [variant], self.role, order[len(known) : upto])
+            known |= met[harness.name, variant.name]
+            most = certain(
+                [
+                    (1, means[harness.name, RELEASED]), (-1, means[initial.name, RELEASED]), (-1, known),
+                    (1, means[initial.name, variant.name]),
+                ],
+                len(order),
+            ).high  # fmt: skip
+            if not reaches(most, eta):
+                break
+        means[harness.name, variant.name] = known
+        tasks = [task for task in means[initial.name, RELEASED] if task in known]
+        seen = {cell: {task: per_task[task] for task in tasks} for cell, per_task in means.items()}
+        return gain_destruction(seen, harness.name, initial.name, variant.name), most
 
 
 async def by_papers_rule(trial: Trial, variant: Variant, *, eta: str) -> Measurement:
@@ -123,6 +172,20 @@ async def by_papers_rule(trial: Trial, variant: Variant, *, eta: str) -> Measure
     delta = await trial.destruction(variant)
     found = estimate(delta, DESTRUCTIONS)
     return Measurement(estimate=found, confirmed=reaches(mean(delta), eta), by_noise=reached_by_noise(found, eta))
+
+
+async def by_papers_rule_curtailed(trial: Trial, variant: Variant, *, eta: str, rollouts: int) -> Measurement:
+    """The same decision; one that is certain not to be confirmed is measured no further."""
+    delta, most = await trial.curtailed(variant, eta)
+    tasks, found = len(trial.order), estimate(delta, DESTRUCTIONS)
+    missing, every = tasks - found.n, CELLS * tasks * rollouts
+    spread = replace(found, se=found.se * math.sqrt(found.n / tasks))
+    return Measurement(
+        estimate=found,
+        confirmed=not missing and reaches(mean(delta), eta),
+        by_noise=reached_by_noise(spread, eta),
+        cut=Cut(after=every - missing * rollouts, of=every, bound=float(most)) if missing else None,
+    )
 
 
 async def by_calibrated_test(trial: Trial, variant: Variant, *, eta: str, alpha: float, rollouts: int) -> Measurement:
@@ -154,6 +217,8 @@ class Confirmer:
     """The error that is left for the rounds to come."""
     rollouts: Mapping[str, int]
     placebos: Sequence[Variant] = ()
+    curtailed_by: int | None = None
+    """The seed that decides the order of tasks, where the paper's rule ends once it is certain."""
 
     def refuses(self, found: Discovery) -> str | None:
         """Why what was frozen is not put to the test, where it is not."""
@@ -170,7 +235,8 @@ class Confirmer:
         if not record.valid:
             return Confirmation(measured=None, firewall=record, placebos={})
         alpha = None if self.rule == "paper" else round_alpha(self.alpha, self.rounds - round + 1)
-        trial = Trial(arena=self.arena, kit=self.kit, pair=pair, role=role)
+        order = () if self.curtailed_by is None else evaluation_order(tasks, self.curtailed_by)
+        trial = Trial(arena=self.arena, kit=self.kit, pair=pair, role=role, order=order)
         name = proposal.transformation.hash
         on_trial = Variant(name=name, transformation=proposal.transformation, told=False)
         measured = await self._measure(trial, on_trial, alpha)
@@ -180,9 +246,12 @@ class Confirmer:
         return Confirmation(measured=measured, firewall=record, alpha=alpha, rollouts=rollouts, placebos=placebos)
 
     async def _measure(self, trial: Trial, variant: Variant, alpha: float | None) -> Measurement:
-        if alpha is None:
-            return await by_papers_rule(trial, variant, eta=self.eta)
-        return await by_calibrated_test(trial, variant, eta=self.eta, alpha=alpha, rollouts=self.rollouts[trial.role])
+        rollouts = self.rollouts[trial.role]
+        if alpha is not None:
+            return await by_calibrated_test(trial, variant, eta=self.eta, alpha=alpha, rollouts=rollouts)
+        if trial.order:
+            return await by_papers_rule_curtailed(trial, variant, eta=self.eta, rollouts=rollouts)
+        return await by_papers_rule(trial, variant, eta=self.eta)
 
 
 def placebos_of(benchmark: Benchmark[Any], count: int, seed: int) -> list[Variant]:

@@ -12,7 +12,7 @@ from typing import Any
 from chase.agents.history import RELEASED
 from chase.core.agents import MOST_OPERATORS, Draft
 from chase.core.values import Json
-from chase.methods.arena import Arena, Contender, Variant, gain_destruction
+from chase.methods.arena import Arena, Entrant, Variant, gain_destruction
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.proposal import Proposal
 from chase.protocol.screening import Screening, screen_draft, screen_drafts, shortlist
@@ -53,7 +53,7 @@ async def discover(
     kit: ProtocolKit,
     drafts: Sequence[Draft],
     *,
-    pair: tuple[Contender, Contender],
+    pair: tuple[Entrant, Entrant],
     role: str,
     tasks: Sequence[str],
     archived: frozenset[str],
@@ -89,7 +89,7 @@ async def _reduced(
     kit: ProtocolKit,
     evaluated: Sequence[Evaluated],
     *,
-    pair: tuple[Contender, Contender],
+    pair: tuple[Entrant, Entrant],
     role: str,
     archived: frozenset[str],
 ) -> tuple[list[Evaluated], Evaluated]:
@@ -141,7 +141,7 @@ def _parts(
 
 
 async def _destruction(
-    arena: Arena, kit: ProtocolKit, pair: tuple[Contender, Contender], screened: Screening, role: str
+    arena: Arena, kit: ProtocolKit, pair: tuple[Entrant, Entrant], screened: Screening, role: str
 ) -> PerTask:
     """`Δ̂_b(H; H_0)` task by task of a draft that passed the screens."""
     transformation = proposal_of(screened).transformation
@@ -152,7 +152,7 @@ async def _destruction(
 async def destruction_under(
     arena: Arena,
     kit: ProtocolKit,
-    pair: tuple[Contender, Contender],
+    pair: tuple[Entrant, Entrant],
     on_trial: Variant,
     role: str,
     rollouts: int | None = None,

@@ -26,7 +26,7 @@ from chase.core.values import Json
 from chase.harness.diff import diff_harnesses
 from chase.harness.folder import parse_files
 from chase.harness.spec import Harness
-from chase.methods.arena import Contender
+from chase.methods.arena import Contender, Entrant
 from chase.methods.journal import Journal
 from chase.methods.selection import Gate, Submitted
 from chase.protocol.kit import ProtocolKit
@@ -265,8 +265,8 @@ class ChallengerDesk:
     async def drafts(
         self,
         round: int,
-        current: Contender,
-        initial: Contender,
+        current: Entrant,
+        initial: Entrant,
         *,
         proposals: int,
         evaluated: int,

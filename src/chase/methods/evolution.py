@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
-from chase.core.events import PoolEntry
+from chase.core.events import PoolEntry, Stopped
 from chase.core.values import Json
 from chase.methods.arena import Contender, Means, Variant, standing
 from chase.methods.selection import SelectionRule, Standing, select
@@ -28,6 +28,8 @@ class EvolutionOutcome:
     rounds: tuple[Mapping[str, Json], ...]
     selection: Mapping[str, Json]
     """The final selection."""
+    evaluation: Mapping[str, Json] = field(default_factory=dict)
+    """How candidates were evaluated, and how many episodes that took; nothing where it was in full."""
     warnings: tuple[str, ...] = ()
     """What a reader of the result must know of how the method ran."""
 
@@ -48,8 +50,17 @@ class Choice:
     pool: tuple[PoolEntry, ...]
 
     def to_json(self) -> dict[str, Json]:
-        pool = [{**asdict(entry), "violates": list(entry.violates)} for entry in self.pool]
-        return {"pool": pool, "selected": self.harness.name, "hash": self.harness.harness.hash}
+        return {
+            "pool": [entry_json(entry) for entry in self.pool],
+            "selected": self.harness.name,
+            "hash": self.harness.harness.hash,
+        }
+
+
+def entry_json(entry: PoolEntry) -> dict[str, Json]:
+    """A row of a selection's table; one that was evaluated in full says nothing of a stop."""
+    row = {**asdict(entry), "violates": list(entry.violates)}
+    return {key: value for key, value in row.items() if key != "stopped" or value is not None}
 
 
 def choose(pool: Sequence[Contender], means: Means, variants: Sequence[Variant], rule: SelectionRule) -> Choice:
@@ -57,16 +68,24 @@ def choose(pool: Sequence[Contender], means: Means, variants: Sequence[Variant],
     standings = [standing(means, named.name, pool[0].name, variants) for named in pool]
     best = select(standings, rule)
     chosen = next(named for named in pool if named.name == best.name)
-    entries = (_entry(named, found, rule) for named, found in zip(pool, standings, strict=True))
+    entries = (entry_of(named, found, rule) for named, found in zip(pool, standings, strict=True))
     return Choice(harness=chosen, pool=tuple(entries))
 
 
-def _entry(named: Contender, found: Standing, rule: SelectionRule) -> PoolEntry:
+def entry_of(
+    named: Contender, found: Standing | None, rule: SelectionRule, stopped: Stopped | None = None
+) -> PoolEntry:
+    """A harness in the pool; `found` is of the variants on all of whose tasks it is known, None where the released one
+    is not among them.
+    """
+    violations = () if found is None else rule.violations(found)
+    broken = {stopped.by: None} if stopped is not None and stopped.why == "infeasible" else {}
     return PoolEntry(
         harness=named.name,
         hash=named.harness.hash,
-        released=float(found.released),
-        gain=float(found.gain),
-        destruction={name: float(delta) for name, delta in found.destruction.items()},
-        violates={v.name: None if v.by is None else float(v.by) for v in rule.violations(found)},
+        released=None if found is None else float(found.released),
+        gain=None if found is None else float(found.gain),
+        destruction={} if found is None else {name: float(delta) for name, delta in found.destruction.items()},
+        violates={**broken, **{v.name: None if v.by is None else float(v.by) for v in violations}},
+        stopped=stopped,
     )

@@ -18,6 +18,7 @@ from chase.methods.attribution import MOST_VARIANTS, further_harnesses
 from chase.methods.audit import CONFIRM, SEARCH_ROLES, AuditPlan, fresh_roles
 from chase.methods.bounds import Between, ForecastRequest, Rollouts
 from chase.methods.counterfactuals import most_parts
+from chase.methods.evaluation import EvaluationOptions, Kind
 from chase.methods.repair_audited import RepairPlan
 from chase.methods.run import Plan
 
@@ -39,6 +40,8 @@ class Forecast:
     rollouts: tuple[Rollouts, ...]
     agents: tuple[Episodes, ...]
     limits: Limits
+    evaluation: Kind = "full"
+    """How candidates are evaluated. Where it is not in full, the most is still the full schedule."""
 
     @property
     def rollouts_between(self) -> tuple[int, int]:
@@ -64,7 +67,8 @@ def forecast_evolution(plan: Plan, *, certify: bool = True) -> Forecast:
         for role in sorted(benchmark.sealed - {"cert"}):
             found.append(_cells(benchmark, plan.rollouts, "certification", role, 1, 2))
     agents = tuple(_episodes(agent, plan.agents[agent], bounds.episodes[agent]) for agent in plan.method.agents)
-    return Forecast(rollouts=tuple(found), agents=agents, limits=benchmark.limits)
+    kind = plan.options.evaluation if isinstance(plan.options, EvaluationOptions) else "full"
+    return Forecast(rollouts=tuple(found), agents=agents, limits=benchmark.limits, evaluation=kind)
 
 
 def forecast_audit(plan: AuditPlan) -> Forecast:
@@ -86,7 +90,7 @@ def forecast_audit(plan: AuditPlan) -> Forecast:
         role: len(tasks) * plan.rollouts[role] for role, tasks in pooled(held, CONFIRM, plan.confirm_size).items()
     }
     cells = {"confirmation": Between(least=2, most=2 * (1 + tested))}
-    if further := len(further_harnesses(plan.baseline, plan.harness, plan.edits())) if plan.attribute else 0:
+    if further := len(further_harnesses(*plan.harnesses, plan.edits())) if plan.attribute else 0:
         cells["attribution"] = Between(least=further, most=further * (1 + min(MOST_VARIANTS, tested)))
     for stage, count in cells.items():
         found += [Rollouts(stage=stage, role=role, count=count * each) for role, each in confirm.items()]

@@ -13,14 +13,14 @@ from chase.core.agents import Agent
 from chase.methods.bounds import EvolutionBounds, ForecastRequest, released_rounds
 from chase.methods.contract import Traits, World
 from chase.methods.desks import MOST_CANDIDATES, Assignment
+from chase.methods.evaluation import EvaluationOptions
 from chase.methods.evolution import EvolutionOutcome
 from chase.methods.gate import GeneralizationGate
-from chase.methods.options import MethodOptions
 from chase.methods.rounds import EVO, EvolutionState, conclude, propose_and_select
 from chase.methods.selection import SelectionRule
 
 
-class HarnessCompassOptions(MethodOptions):
+class HarnessCompassOptions(EvaluationOptions):
     """`T`."""
 
     rounds: int = Field(ge=1, le=20, description="Rounds, 1 to 20.")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 
 from chase.core.events import PoolEntry
 from chase.core.values import Json
 from chase.methods.arena import Contender
 from chase.methods.batches import Batch, Training
-from chase.methods.evolution import distinct
+from chase.methods.evolution import distinct, entry_json
 from chase.stats.destruction import within
 
 
@@ -69,7 +69,7 @@ class Verdict:
         """In the form that every method's selection has."""
         selected = self.candidate if self.accepted else self.current
         return {
-            "pool": [{**asdict(entry), "violates": list(entry.violates)} for entry in self.pool],
+            "pool": [entry_json(entry) for entry in self.pool],
             "selected": selected.name,
             "hash": selected.harness.hash,
             "accepted": self.accepted,

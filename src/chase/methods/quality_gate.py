@@ -13,7 +13,7 @@ from chase.methods.gate.finding import examine
 from chase.methods.gate.known import SPAN, Known
 from chase.methods.gate.leaks import TASK_LEAKS
 from chase.methods.gate.scan import Scan
-from chase.methods.selection import Standing, Submitted, Violation
+from chase.methods.selection import AdmissionGate, Submitted
 
 MOST_ADDED = 3_000
 """Characters that an edit may add to what a model reads and to `control.py`; the paper gives no figure."""
@@ -22,7 +22,7 @@ MOST_OVER_INITIAL = 12_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class QualityGate:
+class QualityGate(AdmissionGate):
     """Task leakage and prompt bloat. Harnesses are read as the generalization gate reads them."""
 
     initial: Harness
@@ -47,10 +47,6 @@ class QualityGate:
         found = [*self._leaks(submitted.harness), *self._bloat(submitted)]
         if found:
             raise UserError(f"quality gate: {'; '.join(found)}")
-
-    def violations(self, standing: Standing) -> tuple[Violation, ...]:
-        """Nothing that an evaluation could show."""
-        return ()
 
     def _leaks(self, harness: Harness) -> Iterator[str]:
         """What a harness holds of tasks and `H_0` does not, each kind once. No leak is quoted."""

@@ -11,7 +11,8 @@ from chase.core.values import Json
 from chase.methods.arena import Contender, Variant
 from chase.methods.contract import World
 from chase.methods.desks import Assignment
-from chase.methods.evolution import Choice, EvolutionOutcome, Round, choose, distinct
+from chase.methods.evaluation import Evaluation
+from chase.methods.evolution import Choice, EvolutionOutcome, Round, distinct
 from chase.methods.repair import MOST_CELLS, RepairLimits, RepairOutcome, search_repair
 from chase.methods.selection import SelectionRule
 from chase.protocol.archive import Archive
@@ -34,6 +35,8 @@ class EvolutionState:
     """What is recorded of each round."""
     planned: int | None
     """How many rounds there will be, where that is known."""
+    evaluation: Evaluation
+    """On `D_evo`."""
     unseen: tuple[Variant, ...] = ()
     """Benchmarks that only selection looks at: no agent is told of them, and they are in no archive."""
     repair: bool = False
@@ -51,6 +54,7 @@ class EvolutionState:
             archive=world.archive,
             rounds=[],
             planned=planned,
+            evaluation=Evaluation.of(world, EVO),
             repair=repair,
             unseen=unseen,
         )
@@ -71,7 +75,7 @@ async def propose_and_select(
     t = record["round"]
     archive = tuple(variant.name for variant in state.variants)
     world.tell(RoundStarted(round=t, rounds=state.planned, current=current.name, archive=archive))
-    await world.arena.means(distinct([h0, current]), state.variants, EVO)
+    await state.evaluation.in_full(distinct([h0, current]), state.variants)
     candidates, refused = await world.proposer.candidates(t, current, h0, assignment, rule.gates)
     choice, repairs = await _select(world, state, rule, distinct([h0, current, *candidates]), t)
     state.line.append(choice.harness)
@@ -83,10 +87,12 @@ async def propose_and_select(
 
 
 def _told(selection: Mapping[str, Json], untold: Collection[str]) -> dict[str, Json]:
-    """A selection as the Proposer reads of it: nothing under benchmarks that it is not told of."""
+    """A selection as the Proposer reads of it: nothing under benchmarks that it is not told of, and then not why a
+    harness was stopped either, which may be for its scores there.
+    """
     pool = [
         {
-            **row,
+            **{key: value for key, value in row.items() if key != "stopped" or not untold},
             "destruction": {name: delta for name, delta in row["destruction"].items() if name not in untold},
             "violates": [name for name in row["violates"] if name not in untold],
         }
@@ -108,6 +114,7 @@ async def conclude(
         variants=tuple(state.variants),
         rounds=tuple(state.rounds),
         selection={**choice.to_json(), **repairs},
+        evaluation=state.evaluation.record,
         warnings=warnings,
     )
 
@@ -117,12 +124,12 @@ async def _select(
 ) -> tuple[Choice, dict[str, Json]]:
     """What is selected from a pool that begins with `H_0`, under the whole archive; and what was repaired for it."""
     variants = [*state.variants, *state.unseen]
-    choice = choose(pool, await world.arena.means(pool, variants, EVO), variants, rule)
+    choice = await state.evaluation.choose(pool, variants, rule)
     if not state.repair:
         return choice, {}
     repairs = await _repair(world, state, rule, pool, choice, round)  # beyond the paper
     pool = distinct([*pool, *(found.repaired for found in repairs if found.repaired is not None)])
-    choice = choose(pool, await world.arena.means(pool, state.variants, EVO), state.variants, rule)
+    choice = await state.evaluation.choose(pool, state.variants, rule)
     return choice, {"repairs": [found.to_json() for found in repairs]} if repairs else {}
 
 
@@ -173,8 +180,9 @@ def _promising(choice: Choice) -> list[PoolEntry]:
     by their score less what they have beyond the constraints.
     """
     selected = next(entry for entry in choice.pool if entry.harness == choice.harness.name)
-    better = [entry for entry in choice.pool if entry.violates and entry.released > selected.released]
-    return sorted(better, key=lambda entry: max(by or 0.0 for by in entry.violates.values()) - entry.released)
+    scores = {entry.harness: entry.released or 0.0 for entry in choice.pool}
+    better = [entry for entry in choice.pool if entry.violates and scores[entry.harness] > scores[selected.harness]]
+    return sorted(better, key=lambda entry: max(by or 0.0 for by in entry.violates.values()) - scores[entry.harness])
 
 
 def _repaired_event(round: int | None, outcome: RepairOutcome) -> Repaired:

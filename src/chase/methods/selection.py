@@ -41,6 +41,16 @@ def released_score(standing: Standing) -> tuple[Fraction, ...]:
     return (standing.released,)
 
 
+@dataclass(frozen=True, slots=True)
+class ScoreUnder:
+    """`R̂_b` as an objective."""
+
+    variant: str
+
+    def __call__(self, standing: Standing) -> tuple[Fraction, ...]:
+        return (standing.scores[self.variant],)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Violation:
     """Something that keeps a harness from being selected."""
@@ -94,6 +104,13 @@ class Gate(Protocol):
         ...
 
 
+class AdmissionGate:
+    """What is decided before evaluation: no standing violates it."""
+
+    def violations(self, standing: Standing) -> tuple[Violation, ...]:
+        return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class ArchiveGate:
     """The archive's constraints: `Δ̂_b ≤ ε` for every archived counterfactual."""
@@ -114,6 +131,16 @@ class ArchiveGate:
         )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlainRule:
+    """A rule that is no more than a score and constraints on gain destruction."""
+
+    objective: str | None
+    """The variant whose score decides; None: the released benchmark."""
+    tolerance: str | None
+    """Most gain destruction under every archived counterfactual; None: any."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SelectionRule:
     """What a method selects by: of the harnesses that pass every gate the one with the highest objective."""
@@ -123,6 +150,19 @@ class SelectionRule:
 
     def violations(self, standing: Standing) -> tuple[Violation, ...]:
         return tuple(violation for gate in self.gates for violation in gate.violations(standing))
+
+    def plain(self) -> PlainRule | None:
+        """The rule as a score and a tolerance, where it is no more than that: then a part of the scores can decide it.
+        None where an objective or a gate looks at standings in a way of its own.
+        """
+        archive = [gate for gate in self.gates if type(gate) is ArchiveGate]
+        others = [gate for gate in self.gates if type(gate) is not ArchiveGate]
+        own = self.objective is not released_score and not isinstance(self.objective, ScoreUnder)
+        if own or not all(isinstance(gate, AdmissionGate) for gate in others):
+            return None
+        objective = self.objective.variant if isinstance(self.objective, ScoreUnder) else None
+        tolerance = min((gate.epsilon for gate in archive), key=Fraction, default=None)
+        return PlainRule(objective=objective, tolerance=tolerance)
 
 
 def select(pool: Sequence[Standing], rule: SelectionRule) -> Standing:

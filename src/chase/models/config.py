@@ -22,6 +22,8 @@ LOCAL = "sim"
 READER = f"{LOCAL}:reader"
 LEXICAL = "lexical"
 """The embedded program that simulates nobody: no provider, its name stands alone."""
+NO_MODEL = "none"
+"""Stands where a model would in a run of agents that play by themselves. It answers nothing."""
 
 ToolMode = Literal["native", "json-schema"]
 
@@ -110,7 +112,7 @@ class ModelConfig:
     @property
     def model(self) -> str:
         """What stands after the first colon; the whole name of what has no provider."""
-        return self.name if self.name == LEXICAL else self.name.partition(":")[2]
+        return self.name if self.name in (LEXICAL, NO_MODEL) else self.name.partition(":")[2]
 
     @property
     def simulated(self) -> bool:
@@ -120,7 +122,7 @@ class ModelConfig:
     @property
     def embedded(self) -> bool:
         """Whether it is a program in this process, not a language model."""
-        return self.simulated or self.name == LEXICAL
+        return self.simulated or self.name in (LEXICAL, NO_MODEL)
 
     @property
     def attempt_seconds(self) -> float:
@@ -216,6 +218,8 @@ class ModelConfig:
 
 def embedded_note(name: str) -> str | None:
     """What whoever reads a score has to know where the model is embedded here; None where it is not."""
+    if name == NO_MODEL:
+        return None
     if name == LEXICAL:
         return "lexical: these scores are of a plain program in this process, not of a language model"
     if name.partition(":")[0] != LOCAL:

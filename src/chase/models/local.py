@@ -29,6 +29,7 @@ Factory: TypeAlias = Callable[[ModelConfig], Model]
 _FACTORIES: dict[str, Factory | str] = {
     "sim:reader": "chase.models.reader:reader_model",
     "lexical": "chase.models.lexical:lexical_model",
+    "none": "chase.models.nobody:nobody",
 }
 """By model name: a factory, or 'module:function' of one that is imported when it is asked for."""
 

@@ -40,9 +40,14 @@ def failed_round(history: History) -> FailedRound | None:
         return None
     last = rounds[-1]
     violations = [
-        f"{row['harness']} violates {', '.join(row['violates'])} (gain {row['gain']:+.4f})"
+        f"{row['harness']} violates {', '.join(row['violates'])} ({_gain(row['gain'])})"
         for row in last.get("pool", ())
         if row.get("violates")
     ]
     problems = (*violations, *map(str, last.get("refused", ())))
     return FailedRound(problems=problems, selected=str(last["selected"])) if problems else None
+
+
+def _gain(gain: float | None) -> str:
+    """One that was found to violate something early was not evaluated on all tasks."""
+    return "stopped before its gain was known" if gain is None else f"gain {gain:+.4f}"

@@ -186,7 +186,9 @@ class LanguageModelProposer(RecordedAgent):
             for entry in entries:
                 delta = history.destruction(harness, context.initial, entry)
                 if delta is not None and harness != context.initial:
-                    lines.append(f"{harness}: gain destruction under {entry} is {delta:+.4f}")
+                    met, every = history.met(harness, entry), history.met(context.initial, entry)
+                    some = f" (on {met} of {every} tasks)" if met < every else ""
+                    lines.append(f"{harness}: gain destruction under {entry} is {delta:+.4f}{some}")
         text = self._prompts.fill(
             "constraints",
             entries=", ".join(f"`{name}`" for name in entries),

@@ -28,7 +28,7 @@ def selection(name: str, title: str, pool: Sequence[Found], selected: str, epsil
     bottom = top + sum(height)
     middle = left + (WIDTH - left) * (0.52 if variants else 0.94)
     gains = [gain for entry in shown for gain in (entry["gain"], *_gains(entry, variants).values())]
-    scale = Scale.over([*gains, 0.02], left + 34, middle - 40)
+    scale = Scale.over([*(gain for gain in gains if gain is not None), 0.02], left + 34, middle - 40)
     marks: list[Mark] = [
         Label(x=left, y=20, text="Gain over H_0, in points", style="strong"),
         *_key(left, 40, variants),
@@ -41,7 +41,7 @@ def selection(name: str, title: str, pool: Sequence[Found], selected: str, epsil
         y += each
     if variants:
         marks += _destroyed(shown, variants, epsilon, Scale.over(_limits(shown, epsilon), middle + 34, WIDTH - 52), top)
-    passed = [entry["harness"] for entry in shown if not entry["violates"]]
+    passed = [entry["harness"] for entry in shown if not entry["violates"] and "stopped" not in entry]
     description = f"{len(shown)} harnesses; {len(passed)} keep every constraint; selected: {selected}."
     return Drawing(name=name, title=title, description=description, width=WIDTH, height=bottom + 30, marks=marks)
 
@@ -105,8 +105,7 @@ def _destroyed(
                 broken = variant in entry["violates"]
                 yield from ([box] if broken else hatched(box, "b-line", 6))
                 word = f"{points(value)} {'✗' if broken else '✓'}"
-                side = 5 if value >= 0 else -5
-                yield Label(x=at + side, y=box.y + 9, text=word, style="soft", anchor="start" if value >= 0 else "end")
+                yield Label(x=WIDTH - 6, y=box.y + 9, text=word, style="soft", anchor="end")
         y += (len(variants) + 1) * BAR + GAP
     if epsilon is not None:
         x = scale.at(epsilon)
@@ -118,7 +117,8 @@ def evolution(rounds: Sequence[Found], archived: Mapping[int, str]) -> Drawing:
     """What each round selected: its gain as released and under the archive's worst, and the best that was proposed."""
     left, right, top, bottom = 64.0, WIDTH - 170, 48.0, 268.0
     chosen = [selected(record) for record in rounds]
-    best = [max(entry["gain"] for entry in record["selection"]["pool"]) for record in rounds]
+    pools = [record["selection"]["pool"] for record in rounds]
+    best = [max(entry["gain"] for entry in pool if entry["gain"] is not None) for pool in pools]
     worst = [min([entry["gain"], *_gains(entry, list(entry["destruction"])).values()]) for entry in chosen]
     lines = {
         "released gain of H_t": ([0.0, *(entry["gain"] for entry in chosen)], "a-line", "a", "circle"),
@@ -223,7 +223,7 @@ def paired(outcomes: Sequence[PairedOutcomes], words: Mapping[str, str]) -> Draw
 
 def _paired_label(found: PairedOutcomes, words: Mapping[str, str]) -> str:
     said = f"{found.variant}: {words[found.variant]}" if found.variant in words else found.variant
-    return shortened(said if found.harness in ("H", "H*") else f"{found.harness}, {said}", 40)
+    return shortened(said if found.harness in ("H", "H*") else f"{found.harness}, {said}", 44)
 
 
 def _outcome_key(x: float) -> Iterator[Mark]:

@@ -102,7 +102,9 @@ def _round(facts: RunFacts, record: Found, epsilon: float | None) -> Iterator[Bl
     name, title = f"selection-round-{number}", f"Round {number}: selection{at}"
     table = tables_evolution.selection(name, title, chosen["pool"], chosen["selected"])
     drawn = charts.selection(name, title, chosen["pool"], chosen["selected"], epsilon)
-    caption = f"Round {number}: gains over H_0 left, gain destruction right. ★ was selected."
+    destroyed = any(entry["destruction"] for entry in chosen["pool"])
+    where = "left, gain destruction right" if destroyed else "as released: nothing was archived yet"
+    caption = f"Round {number}: gains over H_0 {where}. ★ was selected."
     yield Figure(drawing=drawn, table=table, caption=caption)
     for refusal in chosen.get("refused", ()):
         yield Text(text=f"Refused: {refusal}")

@@ -242,8 +242,14 @@ def tokens_by_role(store: Reader, run: str, result: Found | None = None) -> list
             used=found[2],
             paid=paid.get(role, Usage()),
         )
-        for role, found in sorted(used.items(), key=lambda item: (stage_of(item[0]) != "optimisation", item[0]))
+        for role, found in sorted(used.items(), key=lambda item: role_order(item[0]))
     ]
+
+
+def role_order(role: str) -> tuple[int, str]:
+    """In the order of a run: agents, search, discovery, confirmation, what is sealed."""
+    begins = ("Proposer", "Challenger", "evo", "disc", "conf")
+    return next((place for place, name in enumerate(begins) if role.startswith(name)), len(begins)), role
 
 
 _AGENTS = {"propose": "Proposer", "challenge": "Challenger"}

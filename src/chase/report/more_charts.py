@@ -10,7 +10,7 @@ from typing import Any
 from chase.report.charts import WIDTH
 from chase.report.drawing import Box, Dot, Drawing, Label, Line, Mark, Shape, hatched
 from chase.report.facts import RoleTokens
-from chase.report.scales import Scale, horizontal_grid, shortened, vertical_grid, width_of
+from chase.report.scales import Scale, horizontal_grid, shortened, unsigned, vertical_grid, width_of
 from chase.runs.rendering import millions, points
 from chase.stats.theorems import destruction_radius, gain_radius
 
@@ -30,7 +30,7 @@ def radius(n: int, archive_size: int, alpha: float, betting: float | None) -> Dr
     y = Scale(low=0, high=2, start=bottom, end=top)
     marks: list[Mark] = [
         Label(x=left - 40, y=24, text="Radius of a bound, in points; from 200 on it says nothing", style="strong"),
-        *horizontal_grid(y, left, right),
+        *horizontal_grid(y, left, right, unsigned),
         *(_task_tick(x.at(math.log(m)), bottom, m) for m in TASKS[::2]),
     ]
     for label, (values, style) in curves.items():
@@ -46,11 +46,11 @@ def radius(n: int, archive_size: int, alpha: float, betting: float | None) -> Dr
     marks.append(Dot(x=here, y=y.at(min(own, 2.0)), style="b", shape="square"))
     if betting is not None:
         marks.append(Dot(x=here, y=y.at(betting), style="c", shape="diamond"))
-        marks.append(Label(x=here + 10, y=y.at(betting) + 4, text=f"betting {points(betting)}", style="text"))
+        marks.append(Label(x=here + 10, y=y.at(betting) + 4, text=f"betting {100 * betting:.1f}", style="text"))
     return Drawing(
         name="radius", title="Radius of the certificates",
-        description=f"At {n} tasks and |A| = {archive_size} Hoeffding's radius of a destruction is {points(own)} points"
-        + (f", betting's {points(betting)}." if betting is not None else "."),
+        description=f"At {n} tasks and |A| = {archive_size} Hoeffding's radius is {100 * own:.1f} points"
+        + (f", betting's {100 * betting:.1f}." if betting is not None else "."),
         width=WIDTH, height=bottom + 44, marks=marks,
     )  # fmt: skip
 
@@ -171,9 +171,7 @@ def kept(rows: Mapping[str, tuple[Found, Found]], symbol: str, title: str) -> Dr
     x = Scale.over(ends, left, right)
     y = Scale(low=x.low, high=x.high, start=bottom, end=top)
     marks: list[Mark] = [
-        Label(
-            x=24, y=22, text=f"{symbol}, in points: above the line it is larger than the released gain", style="strong"
-        ),
+        Label(x=24, y=22, text=f"{symbol}, in points; on the dashed line all of it is kept", style="strong"),
         *horizontal_grid(y, left, right),
         *vertical_grid(x, top, bottom),
         Line(x1=x.at(x.low), y1=y.at(x.low), x2=x.at(x.high), y2=y.at(x.high), style="limit"),

@@ -16,7 +16,7 @@ from chase.protocol.example import Example, example_of
 from chase.protocol.proposal import parse_for
 from chase.report import more_charts
 from chase.report.document import BeforeAfter, Block, Figure, Section, Text
-from chase.report.facts import RunFacts
+from chase.report.facts import RunFacts, role_order
 from chase.runs.tables import Table
 
 Found = Mapping[str, Any]
@@ -39,7 +39,8 @@ class BenchmarkFacts:
 
 def benchmark_facts(facts: RunFacts, opened: Callable[[], Benchmark[Any]]) -> BenchmarkFacts:
     """Open the benchmark and look; what fails is a sentence in the report."""
-    sizes = dict(facts.config.get("tasks") or {})
+    known = facts.config.get("tasks") or {}
+    sizes = {role: known[role] for role in sorted(known, key=role_order)}
     try:
         benchmark = opened()
         if benchmark.content_hash != facts.config.get("content_hash", benchmark.content_hash):

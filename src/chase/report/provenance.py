@@ -32,7 +32,7 @@ def provenance_section(facts: RunFacts) -> Section:
     blocks: list[Block] = [
         Listing(title="To reproduce", lines=_command(facts)),
         Tabular(table=_table("settings", "What decides the result", dict(_flat(facts.config))), folded=True),
-        Tabular(table=_table("hashes", "Hashes", dict(_hashes(facts)))),
+        Tabular(table=_table("hashes", "Hashes", dict(_hashes(facts)), "lm"), folded=True),
         Tabular(table=_table("versions", "Versions", _versions())),
         *_seals(facts),
     ]
@@ -48,15 +48,15 @@ def _command(facts: RunFacts) -> list[str]:
     return [f"chase {command} --config {CONFIG}   # {CONFIG} stands beside this report"]
 
 
-def _table(name: str, title: str, values: Mapping[str, str]) -> Table:
+def _table(name: str, title: str, values: Mapping[str, str], alignments: str = "lp") -> Table:
     return Table(
         name=name,
         title=title,
-        headings=("", ""),
+        headings=("Name", "Value"),
         rows=[[key, value] for key, value in values.items()],
         fields=("name", "value"),
         data=[[key, value] for key, value in values.items()],
-        alignments="lp",
+        alignments=alignments,
     )
 
 
@@ -99,10 +99,19 @@ def _seals(facts: RunFacts) -> Iterator[Block]:
             title="Openings of the sealed tasks, and what was fixed before each",
             headings=("Opened", "Reason", "Fixed before it"),
             rows=[
-                [opened, reason, f"{len(hashes)} characters of hashes: see the CSV"] for opened, reason, hashes in rows
+                [opened, reason, _fixed(seal.hashes)]
+                for seal, (opened, reason, _) in zip(facts.seals, rows, strict=True)
             ],
             fields=("opened_at", "reason", "hashes"),
             data=rows,
             alignments="llp",
         )
     )
+
+
+def _fixed(hashes: Mapping[str, Any]) -> str:
+    """What a seal commits to, in short; the CSV has it whole."""
+    said = [
+        f"{name} {value[:12]}" if isinstance(value, str) else f"{len(value)} {name}" for name, value in hashes.items()
+    ]
+    return ", ".join(said)

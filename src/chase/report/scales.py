@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from chase.report.drawing import Label, Line, Mark
@@ -59,12 +59,19 @@ def vertical_grid(scale: Scale, top: float, bottom: float, *, ticks: Iterable[fl
         yield Label(x=x, y=bottom + 15, text=signed_percent(value), style="soft", anchor="middle")
 
 
-def horizontal_grid(scale: Scale, left: float, right: float) -> Iterator[Mark]:
+def unsigned(value: float) -> str:
+    """Points on an axis that has no sign."""
+    return f"{100 * value:g}"
+
+
+def horizontal_grid(
+    scale: Scale, left: float, right: float, words: Callable[[float], str] = signed_percent
+) -> Iterator[Mark]:
     """The same of a vertical scale, with its figures to the left."""
     for value in scale.ticks():
         y = scale.at(value)
         yield Line(x1=left, y1=y, x2=right, y2=y, style="axis" if abs(value) < 1e-9 else "grid")
-        yield Label(x=left - 8, y=y + 4, text=signed_percent(value), style="soft", anchor="end")
+        yield Label(x=left - 8, y=y + 4, text=words(value), style="soft", anchor="end")
 
 
 def width_of(texts: Iterable[str]) -> float:

@@ -28,10 +28,10 @@ def selection(name: str, title: str, pool: Sequence[Found], selected: str) -> Ta
         rows=[
             [
                 entry["harness"],
-                percent(entry["released"], 2),
-                points(entry["gain"], 2),
+                NOTHING if entry["released"] is None else percent(entry["released"], 2),
+                NOTHING if entry["gain"] is None else points(entry["gain"], 2),
                 *(cell for variant in entries for cell in _pair_words(entry, variant)),
-                "No: " + ", ".join(entry["violates"]) if entry["violates"] else "Yes",
+                _passes(entry),
                 "✓" if entry["harness"] == selected else "",
             ]
             for entry in pool
@@ -63,7 +63,7 @@ def evolution(rounds: Sequence[Found], selected: Sequence[Found], archived: Mapp
         (
             record["round"],
             entry,
-            max(each["gain"] for each in record["selection"]["pool"]),
+            max(each["gain"] for each in record["selection"]["pool"] if each["gain"] is not None),
             max([0.0, *entry["destruction"].values()]),
             archived.get(record["round"], ""),
         )
@@ -84,6 +84,15 @@ def evolution(rounds: Sequence[Found], selected: Sequence[Found], archived: Mapp
         ],
         alignments="rlrrrl",
     )
+
+
+def _passes(entry: Found) -> str:
+    """Whether it keeps every constraint; of one that was not evaluated in full how far it was."""
+    broken = "No: " + ", ".join(entry["violates"]) if entry["violates"] else "Yes"
+    if (stopped := entry.get("stopped")) is None:
+        return broken
+    at = f"stopped after {stopped['after']} of {stopped['of']} episodes"
+    return f"{broken}, {at}" if entry["violates"] else at
 
 
 def _pair_words(entry: Found, variant: str) -> tuple[str, str]:

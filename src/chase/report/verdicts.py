@@ -98,20 +98,17 @@ def of_comparison(found: Found) -> Headline:
         sentence = f"{count} were run; the sealed tasks were left alone, so nothing is compared yet."
         return Headline(sentence=sentence, label="not certified", tone="open")
     key, words = kept_figure(found)
-    most = max(found["methods"], key=lambda name: found["methods"][name]["g_rel"]["value"])
-    keeps = max(found["methods"], key=lambda name: kept_of(found["methods"][name], key)["value"])
+    methods = found["methods"]
+    most = max(methods, key=lambda name: methods[name]["g_rel"]["value"])
+    keeps = max(methods, key=lambda name: kept_of(methods[name], key)["value"])
+    gained, kept = methods[most]["g_rel"]["value"], kept_of(methods[keeps], key)["value"]
     told = sum(each["separated"] for each in found["differences"] if each["figure"] == (key or "gamma"))
-    sentence = (
-        f"Of {count}, {most} gains most as released ({points(found['methods'][most]['g_rel']['value'])} points) and "
-        f"{keeps} most {words} ({points(kept_of(found['methods'][keeps], key)['value'])}); "
-        + (
-            f"{told} differences in that are more than chance."
-            if told
-            else "no difference in that is more than chance."
-        )
-    )
-    tone: Tone = "good" if keeps == reference(found) and told else "open"
-    return Headline(sentence=sentence, label=f"{keeps} keeps most", tone=tone)
+    first = f"{most} gains most as released ({points(gained)} points)" if gained > 0 else "none gains as released"
+    then = f"{keeps} gains most {words} ({points(kept)})" if kept > 0 else f"none has a gain {words}"
+    chance = f"{told} differences in that are" if told > 1 else f"{'one' if told else 'no'} difference in that is"
+    sentence = f"Of {count}, {first} and {then}; {chance} more than chance."
+    tone: Tone = "good" if kept > 0 and told and keeps == reference(found) else "open"
+    return Headline(sentence=sentence, label=f"{keeps} leads" if kept > 0 else "no gain is kept", tone=tone)
 
 
 def kept_figure(found: Found) -> tuple[str | None, str]:

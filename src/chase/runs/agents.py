@@ -25,9 +25,9 @@ USED_BY: Mapping[str, tuple[str, ...]] = {
     "no_diff": ("mining challenger",),
     "history_tokens": ("llm proposer", "llm challenger"),
     "allow_network": OF_A_COMMAND,
-    "unconfined": OF_A_COMMAND,
-    "pass_env": OF_A_COMMAND,
-    "readable": OF_A_COMMAND,
+    "unconfined": (*OF_A_COMMAND, "own agent"),
+    "pass_env": (*OF_A_COMMAND, "own agent"),
+    "readable": (*OF_A_COMMAND, "own agent"),
 }
 """Settings that mean something to some agents only."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,9 @@ from chase.runs.life import Life, OpenRun, Prepared, note_models
 from chase.runs.listening import Listener
 from chase.runs.loops import run_to_end
 from chase.runs.models import checked_models
-from chase.runs.notices import Compared, notice
+from chase.runs.notices import Compared, Notices, notice
 from chase.runs.opening import Opener, locate, open_harness, require_readable, settled_sizes
+from chase.runs.own_agents import at_work, notes_on, own_agent, seen_of, settled
 from chase.runs.pricing import priced
 from chase.runs.results import AuditResult, ForecastResult
 from chase.runs.settings import AuditSettings
@@ -57,26 +58,24 @@ class Audit(Prepared[AuditSettings]):
         return self.settings.written(benchmark=self.benchmark.name)
 
     def harnesses(self) -> Mapping[str, Harness]:
-        return {"H0": self.plan.baseline, "H": self.plan.harness}
+        named = {"H0": self.plan.baseline, "H": self.plan.harness}
+        return {name: harness for name, harness in named.items() if isinstance(harness, Harness)}
 
     async def carry_out(self, run: OpenRun) -> dict[str, Json]:
         plan = self.plan
-        audited = await audit_harness(
-            plan,
-            run=run.id,
-            store=run.store,
-            model=run.model,
-            sandbox=run.sandbox,
-            tell=run.listener.told,
-            progress=run.listener,
-            pace=run.pace,
-        )
-        noticed = notice(
-            run,
-            Compared(
-                harness=plan.harness, baseline=plan.baseline, baseline_name="the baseline", source=self.settings.harness
-            ),
-        )
+        with at_work([plan.harness, plan.baseline], run, self.benchmark.private_paths):
+            audited = await audit_harness(
+                plan,
+                run=run.id,
+                store=run.store,
+                model=run.model,
+                sandbox=run.sandbox,
+                tell=run.listener.told,
+                progress=run.listener,
+                pace=run.pace,
+            )
+        seen = seen_of(run, {"agent": plan.harness, "baseline": plan.baseline})
+        noticed = self._noticed(run, seen, audited.tried)
         return {
             "run": run.id,
             "benchmark": self.benchmark.name,
@@ -88,9 +87,17 @@ class Audit(Prepared[AuditSettings]):
             "episodes": episodes_of(run.store, run.id),
             "tokens": tokens_of(run.store, run.id),
             "simulated": run.model.config.simulated,
+            "agents": seen,
             "hook_failures": noticed.hook_failures,
             "warnings": note_models(served_models(run.store, run.id), run.model, noticed.texts),
         }
+
+    def _noticed(self, run: OpenRun, seen: Mapping[str, Json] | None, tried: Sequence[Mapping[str, Json]]) -> Notices:
+        harness, baseline = self.plan.harness, self.plan.baseline
+        if not isinstance(harness, Harness) or not isinstance(baseline, Harness):
+            return Notices(hook_failures=[], texts=notes_on(seen, tried))
+        named = self.settings.harness
+        return notice(run, Compared(harness=harness, baseline=baseline, baseline_name="the baseline", source=named))
 
 
 def audit(said: RawSettings[AuditSettings], listener: Listener) -> AuditResult:
@@ -110,10 +117,11 @@ def forecast(said: RawSettings[AuditSettings], listener: Listener) -> ForecastRe
 
 def prepare(said: RawSettings[AuditSettings], opener: Opener, listener: Listener) -> Audit:
     """The audit that was described, everything checked before anything runs."""
-    settings = said.settings()
+    settings = settled(said)
     models = checked_models(settings, said.models, listener)
     challenger = make_challenger(settings, models)
-    refuse_unused(said.given, [f"{challenger_kind(settings)} challenger"])
+    own = None if not settings.agent_command else (own_agent(settings, "baseline"), own_agent(settings))
+    refuse_unused(said.given, [f"{challenger_kind(settings)} challenger", *(["own agent"] if own else [])])
     _refuse_search(said.given)
     require_readable(settings.harness, settings.baseline)
     given = [(path, _read_form(Path(path))) for path in settings.transformations]
@@ -123,11 +131,12 @@ def prepare(said: RawSettings[AuditSettings], opener: Opener, listener: Listener
     if settings.rollouts is not None:
         rollouts |= {role: settings.rollouts for role in rollouts if role not in ("evo", "disc")}
     kit = opener.kit(benchmark)
+    baseline, harness = own or (open_harness(settings.baseline, benchmark), open_harness(settings.harness, benchmark))
     plan = AuditPlan(
         benchmark=benchmark,
         kit=kit,
-        baseline=open_harness(settings.baseline, benchmark),
-        harness=open_harness(settings.harness, benchmark),
+        baseline=baseline,
+        harness=harness,
         challenger=challenger,
         settings=SearchSettings(
             rounds=settings.rounds,

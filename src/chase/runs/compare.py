@@ -48,7 +48,7 @@ from chase.store.store import Store
 from chase.store.workspace import Workspace
 
 COMMAND = "compare"
-OF_ALL = ("rounds",)
+OF_ALL = ("rounds", "evaluation")
 """Settings that are an option of every method that has it."""
 
 
@@ -221,10 +221,10 @@ def prepare(said: RawSettings[CompareSettings], opener: Opener, listener: Listen
     settings = said.settings()
     specs = read_specs(settings.methods)
     _refuse_idle(specs, said.given)
-    if settings.rounds is not None:
-        for spec in specs:
-            if "rounds" in spec.method.Options.model_fields:
-                check_options(spec.method.name, spec.method.Options, {"rounds": settings.rounds})
+    common = {name: getattr(settings, name) for name in OF_ALL}
+    for spec in specs:
+        fields = spec.method.Options.model_fields
+        check_options(spec.method.name, spec.method.Options, {n: v for n, v in common.items() if n in fields})
     edit_space = EDIT_SPACES[choose("edit-space", settings.edit_space, EDIT_SPACES)]
     models = checked_models(settings, said.models, listener)
     kinds = {"proposer": proposer_kind(settings), "challenger": challenger_kind(settings)}
@@ -238,7 +238,6 @@ def prepare(said: RawSettings[CompareSettings], opener: Opener, listener: Listen
     sizes = settled_sizes(settings, whole)
     benchmark = whole.fewer(sizes)
     initial = open_harness(settings.harness, benchmark)
-    common = {name: getattr(settings, name) for name in OF_ALL}
     members = tuple(
         Member(
             label=spec.label,

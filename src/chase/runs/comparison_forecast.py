@@ -44,7 +44,13 @@ def forecast_comparison(
         for each in bounds.agents
         if member.seed == members[0].seed
     ]
-    return Forecast(rollouts=tuple(rollouts), agents=tuple(agents), limits=members[0].plan.benchmark.limits)
+    partial = {bounds.evaluation for bounds in found} - {"full"}
+    return Forecast(
+        rollouts=tuple(rollouts),
+        agents=tuple(agents),
+        limits=members[0].plan.benchmark.limits,
+        evaluation=max(partial, default="full"),
+    )
 
 
 def _certification(members: Sequence[Member], specs: Sequence[Spec], seeds: int) -> Rollouts:

@@ -53,7 +53,8 @@ class RawSettings(Generic[S]):
     @property
     def complete(self) -> bool:
         """Whether all that is required was said."""
-        return all(name in self.given or name in self.file for name in self.model.required)
+        needed = self.model.needed({**self.file, **self.given})
+        return all(name in self.given or name in self.file for name in needed)
 
     def _with_preset(self) -> Mapping[str, Any]:
         """The config file's values with a preset's: over them if it was given, below them if the file names it."""
@@ -90,7 +91,7 @@ def checked(model: type[S], values: Mapping[str, Any]) -> S:
     except ValidationError as error:
         first = error.errors()[0]
         raise UserError(f"{first['loc'][0]}={first['input']} {_reason(first)}.") from None
-    for name in model.required:
+    for name in model.needed(values):
         if getattr(settings, name) in (None, ""):
             flag = name.replace("_", "-")
             in_file = f" or write {name} = … in the config file" if "config" in model.model_fields else ""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from chase.core.interfaces import OwnAgent
 from chase.harness.spec import Harness
 from chase.runs.kinds import Folder, Kind
 
@@ -59,6 +60,11 @@ class Settings(BaseModel):
     """Option of a method → the setting that says it too; one that begins with `no_` denies it."""
 
     @classmethod
+    def needed(cls, said: Mapping[str, Any]) -> tuple[str, ...]:
+        """What must be said where these settings are."""
+        return cls.required
+
+    @classmethod
     def file_keys(cls) -> frozenset[str]:
         """What a config file may say."""
         return frozenset(name for name, about in cls.about().items() if about.in_file)
@@ -86,7 +92,7 @@ class Settings(BaseModel):
         for name in found.keys() & type(self).model_fields.keys():
             if isinstance(self.kind(name), Folder) and found[name] is not None:
                 found[name] = str(Path(found[name]).absolute())  # a run goes on from anywhere
-        return {name: value for name, value in found.items() if not isinstance(value, Harness)}
+        return {name: value for name, value in found.items() if not isinstance(value, Harness | OwnAgent)}
 
     @classmethod
     def names(cls, *parts: Part) -> frozenset[str]:

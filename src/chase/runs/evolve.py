@@ -264,4 +264,5 @@ def found_of(plan: Plan, evolved: EvolutionOutcome) -> dict[str, Json]:
             for entry in evolved.archive.entries
             for transformation in (plan.kit.parse(entry.transformation).transformation,)
         ],
+        **({"evaluation": dict(evolved.evaluation)} if evolved.evaluation else {}),
     }

@@ -16,7 +16,7 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from chase.core.errors import UserError
-from chase.core.interfaces import Benchmark
+from chase.core.interfaces import Benchmark, OwnAgent
 from chase.harness.spec import Harness
 
 MOST = 10**15
@@ -177,6 +177,16 @@ class Harnesses(Kind):
         if not isinstance(value, str | Path):
             raise ValueError("must be a text: a harness's folder")
         return str(value)
+
+
+class Agents(Kind):
+    """An agent of one's own: its command, or the value itself."""
+
+    def check(self, value: Any) -> str | OwnAgent:
+        if not isinstance(value, str | OwnAgent):
+            raise ValueError("must be a text: a command")
+        given: str | OwnAgent = value
+        return given
 
 
 class Benchmarks(Kind):

@@ -34,6 +34,7 @@ from chase.core.events import (
     RoundStarted,
     Selected,
     ShortcutShown,
+    Stopped,
 )
 from chase.runs.conclusion import by_noise_in_words
 from chase.runs.listening import MemberEnded, Outage, RunBegun, RunInterrupted
@@ -198,6 +199,8 @@ def _(event: Confirmed) -> Iterator[str]:
         yield from _tested(event, verdict)
         return
     yield f"  on {event.role}: gain destruction {_points(event.destruction)} against η = {eta:g}: {verdict}"
+    if (cut := event.stopped) is not None:
+        yield f"    stopped after {cut['after']} of {cut['of']}: it can come to {100 * cut['bound']:+.1f} at most"
     yield f"    {by_noise_in_words(event.by_noise)}"
 
 
@@ -305,11 +308,23 @@ def _pool(pool: Sequence[PoolEntry], selected: str) -> Iterator[str]:
     for entry in pool:
         broken = [name if by is None else f"{name} by {100 * by:.1f}" for name, by in entry.violates.items()]
         mark = "*" if entry.harness == selected else " "
-        line = f"  {mark} {entry.harness:<{width}}  {100 * entry.released:5.1f} %"
+        score = "       " if entry.released is None else f"{100 * entry.released:5.1f} %"
+        line = f"  {mark} {entry.harness:<{width}}  {score}"
         if entry.destruction:
             each = ", ".join(f"{name} {100 * value:+.1f}" for name, value in entry.destruction.items())
             line += f"  gain destruction {each}"
-        yield line + (f"  violates {', '.join(broken)}" if broken else "")
+        line += f"  violates {', '.join(broken)}" if broken else ""
+        yield line if entry.stopped is None else f"{line}  {_stopped(entry.stopped)}"
+
+
+def _stopped(found: Stopped) -> str:
+    """Why a harness was evaluated no further."""
+    words = {
+        "beaten": ("cannot win", "unlikely to win"),
+        "infeasible": (f"breaks {found.by}", f"likely breaks {found.by}"),
+    }
+    sure, likely = words[found.why]
+    return f"stopped after {found.after} of {found.of}: {sure if found.certain else likely}"
 
 
 def _screened(proposal: Mapping[str, Any]) -> str:

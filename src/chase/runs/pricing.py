@@ -101,6 +101,7 @@ def describe(forecast: Forecast, rates: Rates) -> dict[str, Json]:
         "rollouts": rows,
         "agents": agents,
         "total": _total(_of_rollouts(every, forecast, rates), agents),
+        **({} if forecast.evaluation == "full" else {"evaluation": forecast.evaluation}),
     }
 
 

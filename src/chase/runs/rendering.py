@@ -42,3 +42,12 @@ def millions(tokens: float) -> str:
 
 def usd(cost: float | None) -> str:
     return "cost unknown" if cost is None else f"${cost:,.4f}"
+
+
+def printable(text: str) -> str:
+    """A text of others' (a model's, a document's, a provider's) that cannot steer a terminal or turn a page's text.
+
+    What is neither printable nor a line break or tab is spelled out.
+    """
+    text = text.replace("\r\n", "\n")
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)

@@ -11,6 +11,7 @@ from chase.core.errors import UserError, choose
 from chase.core.interfaces import Benchmark, Transformation
 from chase.core.values import Json, Usage
 from chase.engine.evaluator import Evaluator, Opening, jobs_of, unseal
+from chase.engine.rollout import Contestant
 from chase.engine.runner import Runner, ScoredRollout
 from chase.harness.folder import initial_harness
 from chase.harness.spec import Harness
@@ -22,6 +23,7 @@ from chase.runs.loops import run_to_end
 from chase.runs.models import checked_models
 from chase.runs.notices import Compared, Notices, notice
 from chase.runs.opening import Opener, locate, open_harness, require_readable
+from chase.runs.own_agents import at_work, notes_on, own_agent, seen_of, settled
 from chase.runs.results import RolloutResult
 from chase.runs.settings import RolloutSettings
 from chase.runs.variants import resolve_variant
@@ -37,7 +39,7 @@ class Evaluation(Prepared[RolloutSettings]):
     """What one `chase rollout` evaluates, everything checked."""
 
     transformation: Transformation[Any]
-    harness: Harness
+    harness: Contestant
     tasks: tuple[str, ...]
     rollouts: int
 
@@ -67,7 +69,7 @@ class Evaluation(Prepared[RolloutSettings]):
         return self.settings.written(benchmark=self.benchmark.name, rollouts=self.rollouts)
 
     def harnesses(self) -> Mapping[str, Harness]:
-        return {"H": self.harness}
+        return {"H": self.harness} if isinstance(self.harness, Harness) else {}
 
     async def carry_out(self, run: OpenRun) -> dict[str, Json]:
         split = self.settings.split
@@ -87,17 +89,26 @@ class Evaluation(Prepared[RolloutSettings]):
             run_seed=self.settings.seed,
             opening=self._opening(run, runner),
         )
-        found = await evaluator.rollouts(self.harness, self.transformation, split, self.tasks)
-        compared = Compared(
-            harness=self.harness, baseline=initial_harness(self.benchmark), source=self.settings.harness
-        )
-        noticed = notice(run, compared)
-        return {**self.identity(run.model.fingerprint), "run": run.id, **_summed_up(found, run, noticed)}
+        with at_work([self.harness], run, self.benchmark.private_paths):
+            found = await evaluator.rollouts(self.harness, self.transformation, split, self.tasks)
+        seen = seen_of(run, {"agent": self.harness})
+        return {
+            **self.identity(run.model.fingerprint),
+            "run": run.id,
+            **_summed_up(found, run, self._noticed(run, seen)),
+            "agents": seen,
+        }
+
+    def _noticed(self, run: OpenRun, seen: Mapping[str, Json] | None) -> Notices:
+        if not isinstance(self.harness, Harness):
+            return Notices(hook_failures=[], texts=notes_on(seen))
+        initial = initial_harness(self.benchmark)
+        return notice(run, Compared(harness=self.harness, baseline=initial, source=self.settings.harness))
 
     def _opening(self, run: OpenRun, runner: Runner) -> Opening | None:
         if self.settings.split not in self.benchmark.sealed:
             return None
-        pairs = [(self.harness, self.transformation)]
+        pairs: list[tuple[Contestant, Transformation[Any]]] = [(self.harness, self.transformation)]
         jobs = jobs_of(self.benchmark, pairs, self.tasks, self.rollouts, self.settings.seed)
         fixed, reason = {"harness": self.harness.hash}, self.settings.unseal or ""
         return unseal(run.store, run.id, fixed, reason, room=runner.room(jobs))
@@ -114,14 +125,15 @@ def rollout(said: RawSettings[RolloutSettings], listener: Listener) -> RolloutRe
 
 def prepare(said: RawSettings[RolloutSettings], opener: Opener, listener: Listener) -> Evaluation:
     """The evaluation that was described, everything checked before anything runs."""
-    settings = said.settings()
+    settings = settled(said)
     models = checked_models(settings, said.models, listener, alone=True)
     require_readable(settings.harness)
+    own = own_agent(settings) if settings.agent_command else None
     benchmark = opener.benchmark(settings)
     split = choose("split", settings.split, benchmark.roles)
     if split in benchmark.sealed and not (settings.unseal or "").strip():
         raise UserError(f"split={split} is sealed: give --unseal REASON. The reason stays in the record.")
-    harness = open_harness(settings.harness, benchmark)
+    harness = open_harness(settings.harness, benchmark) if own is None else own
     return Evaluation(
         settings=settings,
         models=models,

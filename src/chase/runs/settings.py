@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from chase.benchmarks.registry import DEFAULT
-from chase.core.interfaces import Benchmark
+from chase.core.interfaces import Benchmark, OwnAgent
 from chase.harness.spec import Harness
 from chase.methods.registry import BUILT_IN, DEFAULT_METHOD
+from chase.runs.command_settings import Commands, OwnAgents
 from chase.runs.declaring import Settings, setting
 from chase.runs.kinds import (
     MOST,
+    Agents,
     Amount,
     Benchmarks,
     ByRole,
@@ -36,6 +38,7 @@ from chase.runs.kinds import (
 )
 
 VARIANTS = "released, a construction (neutral, neutralise-depth), FILE.json, or ARCHIVE.json#b2"
+EVALUATIONS = "full (default), curtailed: only until a choice is certain, or racing: very likely; not in the paper."
 HarnessLike = str | Path | Harness
 Counts = str | Mapping[str, int]
 
@@ -95,7 +98,7 @@ class Sizes(Settings):
     )
 
 
-class Challengers(Settings):
+class Challengers(Commands):
     """Who challenges, and what agents of any role may."""
 
     challenger: Annotated[str | None, Text()] = setting(
@@ -113,15 +116,6 @@ class Challengers(Settings):
     )
     allow_network: Annotated[bool, Toggle()] = setting(
         False, "A coding agent may use the network: a hosted one must.", "Agents"
-    )
-    unconfined: Annotated[bool, Toggle()] = setting(
-        False, "Run a coding agent without bubblewrap. It sees all that you see.", "Agents"
-    )
-    pass_env: Annotated[str | Sequence[str] | None, Names()] = setting(
-        None, "Environment variables that a coding agent gets.", "Agents", metavar="NAMES"
-    )
-    readable: Annotated[str | Sequence[str] | None, Names()] = setting(
-        None, "Further paths that a coding agent can read.", "Agents", metavar="PATHS"
     )
 
 
@@ -179,7 +173,7 @@ class Paid(RunOptions, Money, Asked):
     """What every run that asks models takes."""
 
 
-class RolloutSettings(Paid, What):
+class RolloutSettings(Paid, OwnAgents, What):
     """What `chase rollout` takes."""
 
     required: ClassVar[tuple[str, ...]] = ("model", "harness")
@@ -202,7 +196,7 @@ FEW_TASKS = {"evo": 4, "disc": 4, "conf": 4, "cert": 8}
 PILOT = {"rounds": 1, "split_sizes": FEW_TASKS, "proposals": 4, "history_tokens": 30_000}
 
 
-class AuditSettings(Paid, Challengers, Sizes, What):
+class AuditSettings(Paid, Challengers, OwnAgents, Sizes, What):
     """What `chase audit` takes."""
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"pilot": {**PILOT, "rollouts": 1}}
@@ -213,6 +207,12 @@ class AuditSettings(Paid, Challengers, Sizes, What):
     )
     baseline: Annotated[HarnessLike | None, Harnesses()] = setting(
         None, "What its gain is over; default: H_0.", "What", metavar="DIR", common=True
+    )
+    baseline_command: Annotated[str | OwnAgent | None, Agents()] = setting(
+        None, "Your own agent's baseline: a command.", "What", metavar="COMMAND", common=True
+    )
+    baseline_folder: Annotated[str | Path | None, Folder()] = setting(
+        None, "The baseline's files; default: --agent-folder.", "What", metavar="DIR", common=True
     )
     transformations: Annotated[Sequence[str | Path], Several()] = setting(
         (), "Test these; do not search.", "What", metavar="FILE"
@@ -270,7 +270,7 @@ class EvolveSettings(Paid, Proposers, Sizes, What):
     }
     of_method: ClassVar[Mapping[str, str]] = {
         "rounds": "rounds", "epsilon": "epsilon", "eta": "eta", "proposals": "proposals", "reduce": "no_reduce",
-        "repair": "repair", "confirmation": "confirmation", "placebos": "placebos",
+        "repair": "repair", "confirmation": "confirmation", "placebos": "placebos", "evaluation": "evaluation",
     }  # fmt: skip
 
     method: Annotated[str, Text()] = setting(
@@ -302,6 +302,7 @@ class EvolveSettings(Paid, Proposers, Sizes, What):
     placebos: Annotated[int | None, OfMethod(int)] = setting(
         None, "No-effect variants that each confirmation is tried on.", "Sizes", metavar="K"
     )
+    evaluation: Annotated[str | None, OfMethod()] = setting(None, EVALUATIONS, "Sizes", metavar="HOW")
     options: Annotated[Sequence[str] | Mapping[str, Any] | None, Options()] = setting(
         None, "An option of the method; repeatable.", "Sizes", metavar="KEY=VALUE", flag="--option"
     )
@@ -342,6 +343,7 @@ class CompareSettings(Paid, Proposers, Sizes, On):
     rounds: Annotated[int | None, OfMethod(int)] = setting(
         None, "Rounds of every method that has them, 1 to 20.", "Sizes", metavar="T", common=True
     )
+    evaluation: Annotated[str | None, OfMethod()] = setting(None, EVALUATIONS, "Sizes", metavar="HOW")
     rollouts: Annotated[Counts | None, ByRole(1, 1000)] = setting(
         None, "Of a task by role, e.g. evo=2,conf=5,cert=3", "Sizes", metavar="COUNTS", common=True
     )

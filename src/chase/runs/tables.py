@@ -45,7 +45,7 @@ _SIGNS = {
     "”": "''",
     "…": r"\ldots{}",
 }
-_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$!])")
+_MARKDOWN = re.compile(r"([\\`*\[\]<>|~$!]|(?<![\w\u0302])_|_(?!\w))")
 _FORMULA = re.compile(r"\s*[=+\-@]|[\t\r]")
 """How a cell begins that a spreadsheet would compute."""
 WRAPPED = "p"
@@ -65,7 +65,7 @@ class Table:
     data: Sequence[Sequence[object]]
     notes: Sequence[str] = ()
     alignments: str = ""
-    """A letter for each column: l, r, c, or p for prose that wraps. Default: the first left, the others right."""
+    """A letter for each column: l, r, c, p for prose that wraps, m for hashes. Default: l, then r."""
 
     @property
     def aligned(self) -> str:
@@ -73,15 +73,15 @@ class Table:
         return self.alignments or "l" + "r" * (len(self.headings) - 1)
 
     def markdown(self) -> str:
-        rules = [{"l": "---", "p": "---", "r": "---:", "c": ":---:"}[letter] for letter in self.aligned]
-        lines = [f"**{_line(self.title)}**", "", _row(map(_line, self.headings)), _row(rules)]
+        rules = [{"r": "---:", "c": ":---:"}.get(letter, "---") for letter in self.aligned]
+        lines = [f"**{markdown_text(self.title)}**", "", _row(map(markdown_text, self.headings)), _row(rules)]
         lines += [_row(map(markdown_text, row)) for row in self.rows]
-        return "\n".join([*lines, *(f"\n{_line(note)}" for note in self.notes)]) + "\n"
+        return "\n".join([*lines, *(f"\n{markdown_text(note)}" for note in self.notes)]) + "\n"
 
     def latex(self) -> str:
         """A table of its own, with booktabs."""
         prose = self.aligned.count(WRAPPED)
-        widths = {WRAPPED: rf"p{{{0.8 / max(prose, 2):.2f}\textwidth}}"}
+        widths = {WRAPPED: rf"p{{{0.8 / max(prose, 2):.2f}\textwidth}}", "m": "l"}
         columns = "".join(widths.get(letter, letter) for letter in self.aligned)
         body = [" & ".join(map(latex_text, row)) + r" \\" for row in self.rows]
         return (
@@ -113,7 +113,7 @@ class Table:
 
 
 def markdown_text(text: str) -> str:
-    """A text that is nothing but text in a cell of Markdown."""
+    """A text that is nothing but text on a line of Markdown."""
     return _MARKDOWN.sub(r"\\\1", _line(text)).replace("&", "&amp;").replace(r"\<", "&lt;").replace(r"\>", "&gt;")
 
 

@@ -17,14 +17,14 @@ from chase.methods.gate.known import Known
 from chase.methods.gate.leaks import LEAKS
 from chase.methods.gate.rules import RULES
 from chase.methods.gate.scan import Scan
-from chase.methods.selection import Standing, Submitted, Violation
+from chase.methods.selection import AdmissionGate, Submitted
 
 CONTENT = (*LEAKS, *RULES)
 MOST_TOLD = 4
 """Problems that a refusal names; the others show when these are mended."""
 
 
-class GeneralizationGate:
+class GeneralizationGate(AdmissionGate):
     """Fixed before the first round: the same contract and the same checks for every candidate.
 
     What stands in the initial harness already is nobody's edit, and is not held against a candidate.
@@ -52,10 +52,6 @@ class GeneralizationGate:
             more = len(problems) - MOST_TOLD
             others = [f"({more} more problem{'s' if more > 1 else ''}.)"] if more > 0 else []
             raise UserError(" ".join(["the generalization gate refuses it:", *problems[:MOST_TOLD], *others]))
-
-    def violations(self, standing: Standing) -> tuple[Violation, ...]:
-        """Everything is decided before evaluation."""
-        return ()
 
     def findings(self, harness: Harness) -> list[Finding]:
         """What the content checks find in a harness and not in the initial one."""

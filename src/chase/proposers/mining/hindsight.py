@@ -32,7 +32,8 @@ class Hindsight:
 
 def look_back(history: History, context: ProposerContext) -> Hindsight:
     broken = {} if context.epsilon is None else _violations(history, context.initial, float(context.epsilon))
-    best = max(broken, key=lambda name: (history.mean(name, RELEASED) or 0.0, name), default=None)
+    scores = history.means(list(broken), RELEASED)
+    best = max(broken, key=lambda name: (scores.get(name, 0.0), name), default=None)
     offending: set[str] = set()
     for name, entries in broken.items():
         touched = {o for entry in entries for o in entry["touched"]}

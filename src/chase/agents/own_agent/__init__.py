@@ -1,0 +1,1 @@
+"""Agents of one's own: a command in a folder of its own, with the benchmark's tools over MCP."""

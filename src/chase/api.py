@@ -293,7 +293,7 @@ def write_report(
     data: str | Path | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Report:
-    """The report of an evolution, an audit or a comparison in a folder: page, tables, figures. `tell` hears steps."""
+    """The report of a run in a folder: page, tables, figures. `tell` hears steps."""
     if not isinstance(run, str):
         raise UserError(f"run={run} must be a text: a run's id, the beginning of it, or latest.")
     from chase.report.writing import write_report as written

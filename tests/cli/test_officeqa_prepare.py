@@ -67,5 +67,5 @@ def test_data_that_differ_are_told_in_json_and_in_a_sentence(
     assert found["releases"][0]["differences"] == ["2 documents instead of 3"]
     assert err == (
         f"chase: {data} is not as it was released: full: 2 documents instead of 3. "
-        "Get those files again, as they were released.\n"
+        "Get what differs again, as it was released.\n"
     )

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from chase.benchmarks.officeqa.releases import FOLDERS
 from chase.core.events import Event
 from chase.protocol.transformation import OperatorList
 from chase.runs.listening import Building, Silent
@@ -33,8 +38,14 @@ def test_an_evolution_measures_the_other_corpus_with_the_sealed_tasks(chase: Com
     asked = ("evolve", *on(officeqa_data), "--rounds", 1, *ONCE)
     forecast = chase.json(*asked, "--dry-run")
     assert [row["role"] for row in forecast["rollouts"] if row["stage"] == "certification"] == ["cert", "prov2"]
-    found = chase.json(*asked)
+    said = chase(*asked, "--json")
+    found = json.loads(said.out)
     assert found["config"]["eta"] == "0.075"
+    assert "the 19 sealed tasks are opened" in said.err  # 15 of Full, 4 of Pro V2
+    for stage, sealed in (("certification", True), ("optimisation", False)):
+        rows = [row["episodes"] for row in forecast["rollouts"] if (row["stage"] == "certification") is sealed]
+        made = found["tokens"][stage]["rollouts"]
+        assert sum(row["least"] for row in rows) <= made <= sum(row["most"] for row in rows)
     elsewhere = found["certification"]["elsewhere"]["prov2"]
     assert elsewhere["H*"]["n"] == 4
     assert elsewhere["gain"]["value"] == pytest.approx(elsewhere["H*"]["value"] - elsewhere["H0"]["value"])
@@ -42,6 +53,63 @@ def test_an_evolution_measures_the_other_corpus_with_the_sealed_tasks(chase: Com
     assert any("plain program" in said for said in found["warnings"])
     shown = chase("certify", "latest")
     assert "R_prov2(H*)" in shown.out
+
+
+def test_a_cap_that_leaves_no_room_for_the_other_corpus_leaves_the_seal_closed(
+    chase: Commands, officeqa_data: Path
+) -> None:
+    asked = ("evolve", *on(officeqa_data), "--rounds", 1, *ONCE)
+    searched = chase.json(*asked, "--no-certify")["tokens"]["optimisation"]
+    for_certification_alone = searched["total"] + 17 * searched["total"] // searched["rollouts"]
+    asked = (*asked, "--workspace", "another")
+    stopped = chase(*asked, "--budget-tokens", for_certification_alone)
+    assert stopped.code == 4, stopped.err
+    assert "are opened" not in stopped.err
+    assert chase(*asked, "--budget-tokens", 2 * for_certification_alone).code == 0
+
+
+def test_a_run_is_certified_where_its_data_are_now(chase: Commands, officeqa_data: Path, tmp_path: Path) -> None:
+    shutil.copytree(officeqa_data, tmp_path / "here")
+    evolving = ("evolve", "--benchmark", "officeqa", "--data", "here", "--model", "lexical", "--preset", "pilot")
+    chase.json(*evolving, "--no-certify")
+    (tmp_path / "here").rename(tmp_path / "there")
+    command = [sys.executable, "-m", "chase", "certify", "latest"]  # a process that has not opened the data yet
+    gone = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
+    assert gone.returncode == 3
+    assert "here is no folder" in gone.stderr
+    shutil.copytree(tmp_path / "there", tmp_path / "other")
+    bulletin = next((tmp_path / "other" / FOLDERS["full"]).iterdir())
+    bulletin.write_text(bulletin.read_text() + "one more line\n")
+    other = chase("certify", "latest", "--data", "other")
+    assert other.code == 2
+    assert "are opened" not in other.err
+    assert chase.json("certify", "latest", "--data", "there")["certification"]["elsewhere"]["prov2"]["H*"]["n"] == 4
+
+
+def test_a_run_finds_its_data_from_another_folder(
+    chase: Commands, officeqa_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(officeqa_data, tmp_path / "here")
+    evolving = ("evolve", "--benchmark", "officeqa", "--data", "here", "--model", "lexical", "--preset", "pilot")
+    chase.json(*evolving, "--no-certify")
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    assert chase.json("certify", "latest")["certification"]["tasks"] == 8
+
+
+def test_a_pilot_shrinks_every_sealed_set(chase: Commands, officeqa_data: Path) -> None:
+    asked = ("--benchmark", "officeqa", "--data", officeqa_data, "--model", "lexical", "--preset", "pilot", "--dry-run")
+    for command in (("evolve",), ("compare", "--methods", "raw-harness")):
+        rows = {row["role"]: row["episodes"] for row in chase.json(*command, *asked)["rollouts"]}
+        assert (rows["cert"]["least"], rows["prov2"]["least"]) == (8, 4)  # 15 and 4 questions, one rollout each
+    named = chase.json("evolve", *asked, "--split-sizes", "prov2=2", "--rollouts", "sealed=3")["rollouts"]
+    assert {row["role"]: row["episodes"]["least"] for row in named if row["stage"] == "certification"} == {
+        "cert": 24,
+        "prov2": 6,
+    }
+    refused = chase("evolve", *asked, "--split-sizes", "prov2=5")
+    assert refused.code == 2
+    assert "prov2=5 must be a whole number from 2 to 4" in refused.sentence
 
 
 def test_an_audit_of_the_papers_h1(chase: Commands, officeqa_data: Path) -> None:

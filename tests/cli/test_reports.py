@@ -144,8 +144,20 @@ def test_an_unfinished_run_is_reported_as_far_as_it_is(chase: Commands, runs: Ru
 def test_what_has_no_report_is_refused_by_its_command(chase: Commands, runs: Runs, tmp_path: Path) -> None:
     own = runs.copied(tmp_path)
     with Store.open(Workspace(own.root), write=True) as store:
-        store.create_run("rollout-1", {"command": "rollout", "benchmark": "syn-ledger@7", "model": "sim:reader"})
-    refused = chase("report", "rollout-1", "--out", tmp_path / "out", "--workspace", own.root)
+        store.create_run("strange-1", {"command": "strange", "benchmark": "syn-ledger@7", "model": "sim:reader"})
+    refused = chase("report", "strange-1", "--out", tmp_path / "out", "--workspace", own.root)
     assert refused.code == 2
-    assert "`chase rollout`" in refused.err
+    assert "`chase strange`" in refused.err
     assert "no run 'nobody'" in chase("report", "nobody", "--out", tmp_path / "out").err
+
+
+def test_rollouts_and_repairs_have_short_reports(chase: Commands, runs: Runs, tmp_path: Path) -> None:
+    place = ("--workspace", runs.copied(tmp_path).root)
+    command = ("rollout", "--benchmark", "syn-ledger@7", "--model", "sim:reader", "--split", "conf1", "--rollouts", 1)
+    scored = chase.json(*command, "--harness", runs.root / "cheat", *place)
+    found = chase.json("show", scored["run"], *place)
+    assert f"{100 * scored['score']['value']:.1f} %" in found["verdict"]["sentence"]
+    assert len(next(t for s in found["sections"] for t in s["tables"] if t["name"] == "tasks")["data"]) == 16
+    assert "results" in chase.json("report", scored["run"], "--out", tmp_path / "out", *place)["tables"]
+    mended = chase.json("repair", "--audit", runs.audit, "--out", tmp_path / "fixed", *place)
+    assert mended["reason"] in chase.json("show", mended["run"], *place)["verdict"]["sentence"]

@@ -27,12 +27,14 @@ def test_rollouts_and_agents_are_episodes_and_the_sealed_tasks_stand_apart() -> 
         [
             count("evo", 10, usage(50, 1_000, 400, 100)),
             count("conf1", 4, usage(20, 500, 0, 50)),
-            count("cert", 6, usage(30, 700, 100, 60)),
+            count("cert", 4, usage(20, 500, 100, 40)),
+            count("prov2", 2, usage(10, 200, 0, 20)),  # a second corpus, opened with the certification tasks
         ],
         [
             spend("evo", 10, usage(50, 1_000, 400, 100, 0.5)),
             spend("conf1", 4, usage(20, 500, 0, 50, 0.2)),
-            spend("cert", 6, usage(30, 700, 100, 60, 0.3)),
+            spend("cert", 4, usage(20, 500, 100, 40, 0.2)),
+            spend("prov2", 2, usage(10, 200, 0, 20, 0.1)),
             spend("propose", 3, usage(9, 9_000, 6_000, 900, 1.0), purpose="propose"),
             spend("challenge", 2, usage(4, 4_000, 1_000, 400, 1.0), purpose="challenge"),
         ],

@@ -131,7 +131,12 @@ def test_a_preset_that_is_given_wins_over_the_file_and_one_that_the_file_names_d
 def test_counts_by_role_say_something_of_the_roles_that_they_name(tmp_path: Path) -> None:
     found = evolving({"rollouts": "evo=9"}, "[rollouts]\nevo = 1\nconf = 2\n", tmp_path)
     assert found.rollouts == {"evo": 9, "conf": 2}
-    assert evolving({"rollouts": {"evo": 9}, "preset": "pilot"}).rollouts == {"evo": 9, "disc": 1, "conf": 1, "cert": 1}
+    assert evolving({"rollouts": {"evo": 9}, "preset": "pilot"}).rollouts == {
+        "evo": 9,
+        "disc": 1,
+        "conf": 1,
+        "sealed": 1,
+    }
 
 
 def test_options_by_name_are_read_as_values(tmp_path: Path) -> None:

@@ -29,10 +29,8 @@ COMMANDS: Mapping[str, str] = {
     "under the run's budget where no other is given.",
     "runs": "List the workspace's runs, newest first: what each is on, how far it is, and in a few words what came of "
     "it.",
-    "show": "Print what `chase report` writes of an evolution, an audit or a comparison: verdict, then tables, section "
-    "by section.",
-    "report": "Write the report of an evolution, an audit or a comparison: one HTML file, tables and figures beside "
-    "it.",
+    "show": "Print what `chase report` writes of a run: verdict, then tables, section by section.",
+    "report": "Write the report of a run: one HTML file, tables and figures beside it.",
     "doctor": "Check Python, sandbox, disk and store, and with a model its key, answer, tool calls, JSON schema, "
     "usage, price.",
     "demo": "Audit a harness that cheats and an honest one, repair the cheat, and see what optimisers do (simulated).",

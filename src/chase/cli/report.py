@@ -21,11 +21,12 @@ def report(
     workspace: WorkspaceFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the report of an evolution, an audit or a comparison: one HTML file, tables and figures beside it.
+    """Write the report of a run: one HTML file, tables and figures beside it.
 
-    report.html opens offline and runs nothing. tables/ has every table as Markdown, LaTeX and CSV, figures/ every
-    figure as SVG and PNG, config.toml the run's settings. Of a run that is not finished it reports what there is. It
-    is for the owner of the workspace: it names tasks with their scores and holds what models wrote, no expected answer.
+    Of an evolution, an audit or a comparison, and in short of a repair or a rollout. report.html opens offline and runs
+    nothing. tables/ has every table as Markdown, LaTeX and CSV, figures/ every figure as SVG and PNG, config.toml the
+    run's settings. Of a run that is not finished it reports what there is. It is for the owner of the workspace: it
+    names tasks with their scores and holds what models wrote, no expected answer.
 
     JSON: `run, folder, page, verdict {sentence, label, tone}, tables[], figures[]`.
     """

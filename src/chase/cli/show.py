@@ -28,8 +28,7 @@ def show(
     workspace: WorkspaceFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what `chase report` writes of an evolution, an audit or a comparison: verdict, then tables, section by
-    section.
+    """Print what `chase report` writes of a run: verdict, then tables, section by section.
 
     JSON: `run {id, command, …}, verdict {sentence, label, tone}, badges[], warnings[], sections[{id, title, texts[],
     tables[{name, title, fields[], data[][]}]}]`.

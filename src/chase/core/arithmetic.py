@@ -1,4 +1,6 @@
-"""The calculator: exact arithmetic on integers and decimals by a parser of its own grammar, no `eval`.
+"""The calculator: exact arithmetic on integers and decimals, shown to six decimals, by a parser of its own grammar.
+
+There is no `eval` in it.
 
 sum     = product (("+" | "-") product)*
 product = factor (("*" | "/") factor)*

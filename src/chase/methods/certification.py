@@ -111,11 +111,14 @@ async def certify(
     is left out.
     """
     initial, final = evolved.harnesses[0], evolved.final
-    pairs = [(h.harness, v.transformation) for h in (initial, final) for v in evolved.variants]
-    jobs = jobs_of(benchmark, pairs, benchmark.tasks("cert"), rollouts["cert"], run_seed)
-    opening = unseal(store, run, _committed(evolved), reason, room=runner.room(jobs))
-    tell(CertificationStarted(tasks=len(benchmark.tasks("cert"))))
     others = sorted(benchmark.sealed - {"cert"})
+    jobs = []
+    for role in ("cert", *others):
+        planned = evolved.variants if role == "cert" else evolved.variants[:1]
+        pairs = [(h.harness, v.transformation) for h in (initial, final) for v in planned]
+        jobs += jobs_of(benchmark, pairs, benchmark.tasks(role), rollouts[role], run_seed)
+    opening = unseal(store, run, _committed(evolved), reason, room=runner.room(jobs))
+    tell(CertificationStarted(tasks=sum(len(benchmark.tasks(role)) for role in benchmark.sealed)))
     roles = {role: rollouts[role] for role in ("cert", "evo", *others)}
     evaluator = Evaluator(
         benchmark=benchmark, runner=runner, store=store, roles=roles, run_seed=run_seed, opening=opening

@@ -7,7 +7,7 @@ from typing import Any
 
 from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark
-from chase.report import audits, comparisons, evolution, verdicts
+from chase.report import audits, comparisons, evolution, others, verdicts
 from chase.report.document import Document, Section
 from chase.report.facts import Measured, RunFacts
 from chase.report.heads import SIMULATED
@@ -15,22 +15,35 @@ from chase.report.on_benchmark import BenchmarkFacts, benchmark_facts, construct
 from chase.report.provenance import provenance_section, token_section
 from chase.report.verdicts import Headline
 
-KINDS = {"evolution": evolution.sections, "audit": audits.sections, "comparison": comparisons.sections}
-_TITLES = {"evolution": "Evolution", "audit": "Audit", "comparison": "Comparison"}
+KINDS = {
+    "evolution": evolution.sections,
+    "audit": audits.sections,
+    "comparison": comparisons.sections,
+    "repair": others.repair_sections,
+    "rollout": others.rollout_sections,
+}
+HEADLINES = {
+    "evolution": verdicts.of_evolution,
+    "audit": verdicts.of_audit,
+    "comparison": verdicts.of_comparison,
+    "repair": verdicts.of_repair,
+    "rollout": verdicts.of_rollout,
+}
 Opens = Callable[[], Benchmark[Any]]
 
 
 def document(facts: RunFacts, measured: Measured, opens: Opens | None = None) -> Document:
-    """The report of an evolution, an audit or a comparison. Without `opens` nothing is shown of the benchmark."""
+    """The report of a run. Without `opens` nothing is shown of the benchmark."""
     head = facts.head
     if facts.kind not in KINDS:
         raise UserError(
-            f"run '{head.id}' is one of `chase {head.command}`: reports are of evolutions, audits and comparisons."
+            f"run '{head.id}' is one of `chase {head.command}`, of which there are no reports. "
+            "Name a run of evolve, audit, compare, repair or rollout."
         )
     headline = headline_of(facts)
     found = None if opens is None else benchmark_facts(facts, opens)
     return Document(
-        title=f"{_TITLES[facts.kind]} {head.id}",
+        title=f"{facts.kind.capitalize()} {head.id}",
         verdict=headline.sentence,
         tone=headline.tone,
         label=headline.label,
@@ -45,9 +58,7 @@ def headline_of(facts: RunFacts) -> Headline:
     result = facts.result
     if result is None:
         return verdicts.unfinished(facts.head.status)
-    if facts.kind == "audit":
-        return verdicts.of_audit(result)
-    return verdicts.of_comparison(result) if facts.kind == "comparison" else verdicts.of_evolution(result)
+    return HEADLINES[facts.kind](result)
 
 
 def badges(facts: RunFacts) -> list[str]:

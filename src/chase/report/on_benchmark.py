@@ -39,8 +39,8 @@ class BenchmarkFacts:
 
 def benchmark_facts(facts: RunFacts, opened: Callable[[], Benchmark[Any]]) -> BenchmarkFacts:
     """Open the benchmark and look; what fails is a sentence in the report."""
-    known = facts.config.get("tasks") or {}
-    sizes = {role: known[role] for role in sorted(known, key=role_order)}
+    known = facts.config.get("tasks")
+    sizes = {role: known[role] for role in sorted(known, key=role_order)} if isinstance(known, Mapping) else {}
     try:
         benchmark = opened()
         if benchmark.content_hash != facts.config.get("content_hash", benchmark.content_hash):

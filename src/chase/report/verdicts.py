@@ -102,13 +102,35 @@ def of_comparison(found: Found) -> Headline:
     most = max(methods, key=lambda name: methods[name]["g_rel"]["value"])
     keeps = max(methods, key=lambda name: kept_of(methods[name], key)["value"])
     gained, kept = methods[most]["g_rel"]["value"], kept_of(methods[keeps], key)["value"]
-    told = sum(each["separated"] for each in found["differences"] if each["figure"] == (key or "gamma"))
+    others = len(methods) - 1
+    told = sum(
+        each["separated"] and keeps in (each["left"], each["right"])
+        for each in found["differences"]
+        if each["figure"] == (key or "gamma")
+    )
     first = f"{most} gains most as released ({points(gained)} points)" if gained > 0 else "none gains as released"
     then = f"{keeps} gains most {words} ({points(kept)})" if kept > 0 else f"none has a gain {words}"
-    chance = f"{told} differences in that are" if told > 1 else f"{'one' if told else 'no'} difference in that is"
-    sentence = f"Of {count}, {first} and {then}; {chance} more than chance."
-    tone: Tone = "good" if kept > 0 and told and keeps == reference(found) else "open"
-    return Headline(sentence=sentence, label=f"{keeps} leads" if kept > 0 else "no gain is kept", tone=tone)
+    chance = (
+        f"against {told} of the {others} others that is more than chance" if told else "no lead is more than chance"
+    )
+    sentence = f"Of {count}, {first} and {then}; {chance}."
+    leads = kept > 0 and told > 0
+    tone: Tone = "good" if leads and keeps == reference(found) else "open"
+    return Headline(sentence=sentence, label=f"{keeps} leads" if leads else "no clear lead", tone=tone)
+
+
+def of_repair(found: Found) -> Headline:
+    """What is left of a gain without its shortcut?"""
+    tone: Tone = "good" if found["repaired"] else "open"
+    sentence = f"{found['outcome'].capitalize()}: {found['reason']}."
+    return Headline(sentence=sentence, label=found["outcome"], tone=tone)
+
+
+def of_rollout(found: Found) -> Headline:
+    """How good is a harness?"""
+    score = found["score"]
+    sentence = f"The harness scores {percent(score['value'])} on {score['n']} tasks ({found['split']})."
+    return Headline(sentence=sentence, label=percent(score["value"]), tone="open")
 
 
 def kept_figure(found: Found) -> tuple[str | None, str]:

@@ -50,9 +50,9 @@ def _certified(
     folder: RunFolder, earlier: Mapping[str, Any], settings: CertifySettings, workspace: Workspace, listener: Listener
 ) -> Mapping[str, Any]:
     """The result with a certification that is made now, under the run's caps where no others are given."""
-    caps = {"budget_usd": settings.budget_usd, "budget_tokens": settings.budget_tokens}
+    said = {name: getattr(settings, name) for name in ("budget_usd", "budget_tokens", "data")}
     opener = Opener(listener)
-    prepared = prepare(with_settings_of(raw_settings(EvolveSettings, caps), folder), opener, listener)
+    prepared = prepare(with_settings_of(raw_settings(EvolveSettings, said), folder), opener, listener)
     work = replace(prepared, certify=True, reason=settings.reopen or "", earlier=earlier)
     which = Which(command=COMMAND, certified=folder.run)
     life = Life(which=which, workspace=workspace, listener=listener)

@@ -250,7 +250,7 @@ def prepare(said: RawSettings[CompareSettings], opener: Opener, listener: Listen
                 method=spec.method,
                 proposer=make_proposer(settings, models),
                 challenger=make_challenger(settings, models),
-                rollouts=rollout_counts(settings.rollouts, benchmark.defaults.rollouts),
+                rollouts=rollout_counts(settings.rollouts, benchmark),
                 seed=seed,
                 edit_space=edit_space,
             ),

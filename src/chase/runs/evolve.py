@@ -205,7 +205,7 @@ def prepare(said: RawSettings[EvolveSettings], opener: Opener, listener: Listene
         method=method,
         proposer=proposer,
         challenger=challenger,
-        rollouts=rollout_counts(settings.rollouts, benchmark.defaults.rollouts),
+        rollouts=rollout_counts(settings.rollouts, benchmark),
         seed=settings.seed,
         edit_space=edit_space,
     )

@@ -153,6 +153,13 @@ class Folder(Kind):
         return str(value)
 
 
+class DataFolder(Folder):
+    """The folder of a benchmark's data, as a whole path: a run may be certified from another folder."""
+
+    def check(self, value: Any) -> str:
+        return str(Path(super().check(value)).expanduser().absolute())
+
+
 class Rows(Kind):
     """Rows of a table: a path, or the rows themselves by column."""
 

@@ -112,12 +112,11 @@ def locate(workspace: str | Path | None) -> Workspace:
     return Workspace.find() if workspace is None else Workspace(Path(workspace))
 
 
-def rollout_counts(given: Counts | None, defaults: Mapping[str, int]) -> dict[str, int]:
-    """Rollouts of a task by role: the defaults, and what was given. `conf` stands for all confirmation sets."""
-    counts = dict(defaults)
+def rollout_counts(given: Counts | None, benchmark: Benchmark[Any]) -> dict[str, int]:
+    """Rollouts of a task by role: the defaults, and what was given, where a group stands for all roles in it."""
+    counts = dict(benchmark.defaults.rollouts)
     for role, count in ByRole(1, 1000).check(given or {}).items():
-        choose("role in rollouts", role, ["conf", *defaults])
-        counts |= dict.fromkeys(_meant(role, defaults), count)
+        counts |= dict.fromkeys(_meant("rollouts", role, benchmark), count)
     return counts
 
 
@@ -128,22 +127,32 @@ def role_sizes(benchmark: Benchmark[Any]) -> dict[str, int]:
 
 def settled_sizes(settings: EvolveSettings | AuditSettings | CompareSettings, whole: Benchmark[Any]) -> dict[str, int]:
     """Tasks to use by role. Of a benchmark that was opened by the caller all sizes are said: it may have been cut."""
-    sizes = split_sizes(settings.split_sizes, role_sizes(whole))
+    few = settings.presets[settings.preset].get("split_sizes", {}) if settings.preset else {}
+    sizes = split_sizes(settings.split_sizes, whole, at_most=few)
     return sizes if isinstance(settings.benchmark, str) else {**role_sizes(whole), **sizes}
 
 
-def split_sizes(given: Counts | None, sizes_of: Mapping[str, int]) -> dict[str, int]:
-    """Tasks to use by role; roles that are not named keep all theirs. `sizes_of` is how many tasks each role has."""
+def split_sizes(
+    given: Counts | None, benchmark: Benchmark[Any], *, at_most: Mapping[str, int] | None = None
+) -> dict[str, int]:
+    """Tasks to use by role, where a group stands for all roles in it; roles that are not named keep all theirs.
+
+    A size beyond what a role has is refused, but for a preset's own (`at_most`): a small benchmark is small already.
+    """
+    there = role_sizes(benchmark)
     sizes: dict[str, int] = {}
     for role, size in ByRole(2).check(given or {}).items():
-        choose("role in split_sizes", role, ["conf", *sizes_of])
-        meant = _meant(role, sizes_of)
-        most = min(sizes_of[name] for name in meant)
-        if size > most:
+        meant = _meant("split_sizes", role, benchmark)
+        most = min(there[name] for name in meant)
+        if size > most and (at_most or {}).get(role) != size:
             raise UserError(f"split_sizes: {role}={size} must be a whole number from 2 to {most}, all that there are.")
-        sizes |= dict.fromkeys(meant, size)
+        sizes |= {name: min(size, there[name]) for name in meant}
     return sizes
 
 
-def _meant(role: str, roles: Mapping[str, int]) -> list[str]:
-    return [name for name in roles if name == role or (role == "conf" and name.startswith("conf"))]
+def _meant(setting: str, role: str, benchmark: Benchmark[Any]) -> list[str]:
+    """The roles that a role or a group of them stands for."""
+    roles = benchmark.roles
+    groups = {"conf": [name for name in roles if name.startswith("conf")], "sealed": sorted(benchmark.sealed)}
+    named = {**groups, **{name: [name] for name in roles}}
+    return named[choose(f"role in {setting}", role, named)]

@@ -227,6 +227,7 @@ def _settings_of(said: RawSettings[RepairSettings], audit: FinishedAudit) -> Raw
     given |= {
         "workspace": asked.workspace,
         "benchmark": asked.benchmark,
+        "data": asked.data,
         "harness": asked.harness or audit.folder.harness("H"),
         "baseline": asked.baseline or audit.folder.harness("H0"),
     }

@@ -60,7 +60,8 @@ async def measure_sealed(run: OpenRun, members: Sequence[FinishedMember], *, ini
     """
     room = _runner(run, run.id, "").room(_jobs(members, initial))
     opening = unseal(run.store, run.id, commitments(members), reason, room=room)
-    run.listener.told(CertificationStarted(tasks=len(members[0].plan.benchmark.tasks(CERT))))
+    benchmark = members[0].plan.benchmark
+    run.listener.told(CertificationStarted(tasks=sum(len(benchmark.tasks(role)) for role in benchmark.sealed)))
     cells: dict[tuple[str, int], Cells] = {}
     archives: dict[int, Sequence[str]] = {}
     invalid: dict[str, Mapping[str, Sequence[str]]] = {}
@@ -79,16 +80,18 @@ async def measure_sealed(run: OpenRun, members: Sequence[FinishedMember], *, ini
 
 
 def _jobs(members: Sequence[FinishedMember], initial: Harness) -> list[Job]:
-    """The rollouts on certification tasks, as far as they are known before these are opened: as released and, where it
-    is known, under `B_0`.
+    """The rollouts on sealed tasks, as far as they are known before these are opened: as released and, of certification
+    tasks where it is known, under `B_0`.
     """
     found = []
     for member in members:
         plan = member.plan
-        names = [plan.benchmark.neutral] if plan.benchmark.neutral is not None else []
-        transformations = [plan.released.transformation, *map(plan.benchmark.variant, names)]
-        pairs = [(harness, each) for harness in (initial, member.final) for each in transformations]
-        found += jobs_of(plan.benchmark, pairs, plan.benchmark.tasks(CERT), plan.rollouts[CERT], member.seed)
+        benchmark, released = plan.benchmark, plan.released.transformation
+        neutral = [] if benchmark.neutral is None else [benchmark.variant(benchmark.neutral)]
+        for role in sorted(benchmark.sealed):
+            transformations = [released, *(neutral if role == CERT else ())]
+            pairs = [(harness, each) for harness in (initial, member.final) for each in transformations]
+            found += jobs_of(benchmark, pairs, benchmark.tasks(role), plan.rollouts[role], member.seed)
     return found
 
 

@@ -18,6 +18,7 @@ from chase.runs.kinds import (
     Amount,
     Benchmarks,
     ByRole,
+    DataFolder,
     Dollars,
     Folder,
     Harnesses,
@@ -76,7 +77,7 @@ class On(Asked):
     benchmark: Annotated[str | Benchmark[Any], Benchmarks()] = setting(
         DEFAULT, "e.g. syn-ledger@7", "What", metavar="B", common=True
     )
-    data: Annotated[str | Path | None, Folder()] = setting(
+    data: Annotated[str | Path | None, DataFolder()] = setting(
         None, "The folder with the benchmark's data, for one that needs it.", "What", metavar="DIR"
     )
 
@@ -91,7 +92,7 @@ class Sizes(Settings):
     """How much of a benchmark is used."""
 
     split_sizes: Annotated[Counts | None, ByRole(2)] = setting(
-        None, "Fewer tasks by role, e.g. evo=8,conf=8,cert=16", "Sizes", metavar="SIZES"
+        None, "Fewer tasks by role, e.g. evo=8,conf=8,sealed=16", "Sizes", metavar="SIZES"
     )
     preset: Annotated[str | None, Text()] = setting(
         None, "pilot: small sizes, for a first try with a key.", "Sizes", metavar="NAME", part="choice"
@@ -102,7 +103,7 @@ class Challengers(Commands):
     """Who challenges, and what agents of any role may."""
 
     challenger: Annotated[str | None, Text()] = setting(
-        None, "mining (default), llm or coding-agent.", "Agents", metavar="KIND"
+        None, "mining (default), llm, coding-agent, or one that is installed.", "Agents", metavar="KIND"
     )
     challenger_model: Annotated[str | None, Text()] = setting(
         None, "A language model as Challenger.", "Agents", metavar="M"
@@ -124,7 +125,7 @@ class Proposers(Challengers, Asked):
 
     edit_space: Annotated[str, Text()] = setting("all", "What may be edited: all, documents.", "What", metavar="SPACE")
     proposer: Annotated[str | None, Text()] = setting(
-        None, "mining (default), llm or coding-agent.", "Agents", metavar="KIND", common=True
+        None, "mining (default), llm, coding-agent, or one that is installed.", "Agents", metavar="KIND", common=True
     )
     proposer_model: Annotated[str | None, Text()] = setting(
         None, "A language model as Proposer.", "Agents", metavar="M", common=True
@@ -182,7 +183,7 @@ class RolloutSettings(Paid, OwnAgents, What):
         None, "A harness folder.", "What", metavar="DIR", common=True
     )
     split: Annotated[str, Text()] = setting(
-        "evo", "evo, disc, conf1, conf2, conf3 or cert", "What", metavar="SET", common=True
+        "evo", "evo, disc, conf1, conf2, conf3 or cert; of OfficeQA also prov2", "What", metavar="SET", common=True
     )
     variant: Annotated[str, Text()] = setting("released", VARIANTS, "What", metavar="V")
     unseal: Annotated[str | None, Reason()] = setting(None, "Why cert is opened.", "What", metavar="REASON", part="act")
@@ -192,7 +193,9 @@ class RolloutSettings(Paid, OwnAgents, What):
     exclude_task: Annotated[Sequence[str], Several()] = setting((), "Leave a task out.", "Sizes", metavar="ID")
 
 
-FEW_TASKS = {"evo": 4, "disc": 4, "conf": 4, "cert": 8}
+FEW_TASKS = {"evo": 4, "disc": 4, "conf": 4, "sealed": 8}
+"""`conf`: each confirmation set; `sealed`: each of those that are opened at the end."""
+ONCE = {"evo": 1, "disc": 1, "conf": 1, "sealed": 1}
 PILOT = {"rounds": 1, "split_sizes": FEW_TASKS, "proposals": 4, "history_tokens": 30_000}
 
 
@@ -257,6 +260,9 @@ class RepairSettings(RunOptions, Money):
     benchmark: Annotated[str | Benchmark[Any] | None, Benchmarks()] = setting(
         None, "The audit's, where its name does not open it.", "What", metavar="B", part="choice"
     )
+    data: Annotated[str | Path | None, DataFolder()] = setting(
+        None, "Where the benchmark's data are now, if not where they were.", "What", metavar="DIR", part="choice"
+    )
     epsilon: Annotated[str | float | None, OfMethod()] = setting(
         None, "Most gain destruction that is left; default: the benchmark's.", "Sizes", metavar="E"
     )
@@ -265,9 +271,7 @@ class RepairSettings(RunOptions, Money):
 class EvolveSettings(Paid, Proposers, Sizes, What):
     """What `chase evolve` takes."""
 
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "pilot": {**PILOT, "rollouts": {"evo": 1, "disc": 1, "conf": 1, "cert": 1}}
-    }
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"pilot": {**PILOT, "rollouts": ONCE}}
     of_method: ClassVar[Mapping[str, str]] = {
         "rounds": "rounds", "epsilon": "epsilon", "eta": "eta", "proposals": "proposals", "reduce": "no_reduce",
         "repair": "repair", "confirmation": "confirmation", "placebos": "placebos", "evaluation": "evaluation",
@@ -322,7 +326,7 @@ class CompareSettings(Paid, Proposers, Sizes, On):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "pilot": {
             "rounds": 1, "split_sizes": FEW_TASKS, "history_tokens": 30_000,
-            "rollouts": {"evo": 1, "disc": 1, "conf": 1, "cert": 1},
+            "rollouts": ONCE,
         }
     }  # fmt: skip
 
@@ -363,6 +367,9 @@ class CertifySettings(Caps, Located):
 
     required: ClassVar[tuple[str, ...]] = ()
 
+    data: Annotated[str | Path | None, DataFolder()] = setting(
+        None, "Where the benchmark's data are now, if not where they were.", "Run", metavar="DIR", part="act"
+    )
     reopen: Annotated[str | None, Reason()] = setting(
         None, "Certify again. The reason stays in the record.", "Run", metavar="REASON", part="act", common=True
     )
@@ -416,7 +423,7 @@ class PlanSettings(Located):
     benchmark: Annotated[str | Benchmark[Any] | None, Benchmarks()] = setting(
         None, "e.g. syn-ledger@7x40; default: the run's.", "What", metavar="B", part="act", common=True
     )
-    data: Annotated[str | Path | None, Folder()] = setting(
+    data: Annotated[str | Path | None, DataFolder()] = setting(
         None, "The folder with the benchmark's data, for one that needs it.", "What", metavar="DIR", part="act"
     )
     delta: Annotated[float, Share()] = setting(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import resource
 import subprocess
@@ -230,6 +231,30 @@ def test_an_index_with_a_damaged_file_is_built_again(tmp_path: Path) -> None:
     (terms,) = tmp_path.glob("*/*.term")
     terms.write_bytes(terms.read_bytes()[:-1])
     assert found(open_index("k", documents(TEXTS), tmp_path), "estimate") == [("kb", 3)]
+
+
+@pytest.mark.parametrize("kind", ["fast", "fieldnorm", "idx", "term", "meta.json", "contents.json"])
+@pytest.mark.parametrize("seen", [True, False], ids=["changed later", "as long and as old as it was"])
+def test_an_index_of_zeros_is_built_again(tmp_path: Path, kind: str, seen: bool) -> None:
+    open_index("k", documents(TEXTS), tmp_path)
+    (path,) = tmp_path.glob(f"*/*{kind}")
+    state = path.stat()
+    path.write_bytes(bytes(state.st_size))
+    if not seen:
+        os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert found(open_index("k", documents(TEXTS), tmp_path), "estimate") == [("kb", 3)]
+
+
+def test_an_index_that_was_written_to_is_built_again(tmp_path: Path) -> None:
+    open_index("k", documents(TEXTS), tmp_path)
+    (postings,) = tmp_path.glob("*/*.idx")
+    spoilt, state = bytearray(postings.read_bytes()), postings.stat()
+    spoilt[0] ^= 255
+    postings.write_bytes(spoilt)
+    os.utime(postings, ns=(state.st_atime_ns, state.st_mtime_ns))
+    told: list[str] = []
+    open_index("k", documents(TEXTS), tmp_path, told.append)
+    assert told
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_nothing_behind(tmp_path: Path) -> None:

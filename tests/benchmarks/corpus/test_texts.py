@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chase.benchmarks.corpus import texts as corpus_module
-from chase.benchmarks.corpus.texts import Corpus, open_corpus, split_lines
+from chase.benchmarks.corpus.texts import Corpus, decode, document_paths, file_facts, split_lines
 from chase.benchmarks.officeqa.contents import document_id, identify
 from chase.core.errors import IntegrityError, UserError
 
@@ -27,8 +27,13 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
+def _count_lines(content: bytes, path: Path) -> int:
+    return len(split_lines(decode(content, path)))
+
+
 def opened(folder: Path, told: list[str] | None = None) -> Corpus:
-    return open_corpus(folder, folder.parent / "known.json", identify, (told if told is not None else []).append)
+    tell = (told if told is not None else []).append
+    return Corpus(file_facts(document_paths(folder), folder.parent / "known.json", tell, _count_lines), identify)
 
 
 def test_documents_have_identifiers_that_tell_nothing_and_stay(folder: Path) -> None:
@@ -63,7 +68,7 @@ def test_nothing_but_lf_crlf_and_cr_ends_a_line(lines: list[str]) -> None:
 )
 def test_a_part_read_by_itself_is_that_part_of_the_whole(tmp_path: Path, text: str, start: int, length: int) -> None:
     (tmp_path / "empty.txt").write_bytes(text.encode())
-    corpus, id_ = open_corpus(tmp_path, tmp_path / "known.json", identify), document_id("empty")
+    corpus, id_ = opened(tmp_path), document_id("empty")
     whole = corpus.lines(id_)
     assert corpus.lines(id_, start, start + length - 1) == whole[start - 1 : start + length - 1]
     assert corpus.lines(id_, start) == whole[start - 1 :]
@@ -114,7 +119,16 @@ def test_a_change_that_keeps_the_size_is_noticed_by_its_time(folder: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b'{"format": 0, "documents": {}}', b'{"format": 1, "documents": {"a": 1}}']
+    "content",
+    [
+        b"",
+        b"{",
+        b"[" * 100_000,
+        b'{"format": 0, "documents": {}}',
+        b'{"format": 1, "documents": {"a": 1}}',
+        b'{"format": 1, "documents": [1]}',
+        b'{"format": 1, "documents": {"treasury_bulletin_1939_01.txt": ["1", 2, 3, null]}}',
+    ],
 )
 def test_a_memory_that_cannot_be_read_is_made_anew(folder: Path, content: bytes) -> None:
     expected = opened(folder).content_hash

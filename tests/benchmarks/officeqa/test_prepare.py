@@ -106,6 +106,11 @@ def _empty(data: Path) -> None:
         path.unlink()
 
 
+def _say_nothing(data: Path) -> None:
+    for path in (data / JSONS).iterdir():
+        path.write_text('{"document": {"elements": []}}')
+
+
 def _repeat(data: Path) -> None:
     text = (data / "officeqa_full.csv").read_text()
     (data / "officeqa_full.csv").write_text(text.replace("UID2", "UID1"))
@@ -129,9 +134,21 @@ BULLETIN = f"{TRANSFORMED}/treasury_bulletin_1939_0"
             "(a source of UID2)",
         ),
         (_spoil(f"{BULLETIN}4.txt", b"x"), IntegrityError, "full: 4 documents instead of 3"),
-        (_spoil(f"{TRANSFORMED}/notes.md", b"x"), IntegrityError, "_[0-9][0-9].txt): notes.md"),
-        (_spoil(f"{TRANSFORMED}/notes.txt", b"x"), IntegrityError, "4 documents instead of 3; full: 1 entry is in "),
-        (lambda data: (data / JSONS / "more").mkdir(), IntegrityError, "jsons no document (*.json): more"),
+        (
+            _spoil(f"{TRANSFORMED}/notes.md", b"x"),
+            IntegrityError,
+            "transformed is no document (treasury_bulletin_YYYY_MM.txt): take it away. Get what differs again",
+        ),
+        (_spoil(f"{TRANSFORMED}/notes.txt", b"x"), IntegrityError, "4 documents instead of 3; full: notes.txt in "),
+        (lambda data: (data / JSONS / "more").mkdir(), IntegrityError, "pro-v2: more in "),
+        (
+            _spoil(f"{BULLETIN}3.txt", b""),
+            IntegrityError,
+            "1 document is empty (0 bytes): treasury_b",
+        ),
+        (_spoil(f"{BULLETIN}3.txt", b" \r\n\n"), UserError, "1939_03.txt holds no text. Get the file again"),
+        (_spoil(f"{JSONS}/statement-1872.json", b""), IntegrityError, "pro-v2: 1 document is empty (0 bytes)"),
+        (_say_nothing, UserError, "parsed_corpus/jsons holds any text"),
         (lambda data: restate(data, "full", {"questions": 246}), IntegrityError, "full: 3 questions instead of 246"),
         (lambda data: restate(data, "full", {"components": 9}), IntegrityError, "2 source components instead of 9"),
         (lambda data: restate(data, "full", {"source_files": 9}), IntegrityError, "2 source files instead of 9"),
@@ -235,9 +252,20 @@ def test_half_a_text_of_a_killed_conversion_is_removed(data: Path, place: Path) 
 def test_a_converted_text_that_was_changed_is_refused(data: Path, place: Path) -> None:
     prepare(data, place=place)
     text = next((place / f"converted-{conversion.VERSION}").glob("*.txt"))
-    text.write_text("another statement")
-    with pytest.raises(IntegrityError, match=r"not as it was converted\. Remove that folder"):
+    for content in (b"another statement", b"\xff", b""):
+        text.write_bytes(content)
+        with pytest.raises(IntegrityError, match=r"not as it was converted\. Remove .*converted-1 and start again"):
+            prepare(data, place=place)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b'{"content_hash": 1}', b'{"another": 1}'])
+def test_a_damaged_record_of_the_converted_texts_is_one_sentence(data: Path, place: Path, content: bytes) -> None:
+    prepare(data, place=place)
+    (record,) = (place / "converted-1").glob("*.frozen")
+    record.write_bytes(content)
+    with pytest.raises(IntegrityError, match=r"Remove .*converted-1 and start again") as refused:
         prepare(data, place=place)
+    assert "\n" not in str(refused.value)
 
 
 def test_documents_of_the_same_content_stay_two(data: Path, place: Path) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
+import sys
 from collections import Counter
 from decimal import Decimal
 from itertools import pairwise
@@ -122,6 +125,37 @@ def test_nothing_is_left_behind_when_writing_fails(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         write_sample(SMALL, tmp_path / "out", stop)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_start_left_is_removed_by_the_next_and_what_another_works_in_is_not(tmp_path: Path) -> None:
+    script = (
+        "import sys, time; from pathlib import Path; from tests.benchmarks.officeqa.test_sample import SMALL\n"
+        "from chase.benchmarks.officeqa.sample.writing import write_sample\n"
+        "def stop(step):\n"
+        "    if step.startswith('document'):\n"
+        "        print(step, flush=True)\n"
+        "        time.sleep(600)\n"
+        "write_sample(SMALL, Path(sys.argv[1]), stop)\n"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "out")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=Path(__file__).parents[3]) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        (working,) = tmp_path.iterdir()
+        write_sample(SMALL, tmp_path / "out", silent)  # while the other works
+        assert sorted(tmp_path.iterdir()) == sorted([working, tmp_path / "out"])
+        process.kill()
+    assert working.exists()
+    shutil.rmtree(tmp_path / "out")
+    write_sample(SMALL, tmp_path / "out", silent)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_release_of_which_the_manifest_says_nothing_is_refused(tmp_path: Path) -> None:
+    write_sample(SMALL, tmp_path / "out", silent)
+    (tmp_path / "out" / "parsed_corpus/jsons").mkdir(parents=True)
+    with pytest.raises(UserError, match=r"holds parsed_corpus/jsons, of which sample\.json says nothing.*Remove it"):
+        write_sample(Shape(release="pro-v2", documents=8, questions=2, seed=1, kilobytes=6), tmp_path / "out", silent)
 
 
 def test_too_few_documents_are_refused(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+from zlib import crc32
 
 from chase.benchmarks.corpus.passages import Passage
 from chase.benchmarks.corpus.workplace import built_once
@@ -146,8 +147,8 @@ def _build(folder: Path, documents: Documents, tell: Progress, total: int | None
         raise (DiskError(f"an index cannot be written: {error}") if "IO error" in str(error) else error) from None
     finally:
         writer.wait_merging_threads()
-    sizes = {path.name: path.stat().st_size for path in folder.iterdir() if not path.name.startswith(".")}
-    (folder / _CONTENTS).write_text(canonical_json({"documents": names, "sizes": sizes}))
+    states = {path.name: _state(path) for path in folder.iterdir() if not path.name.endswith(".lock")}
+    (folder / _CONTENTS).write_text(canonical_json({"documents": names, "states": states}))
 
 
 def _add_all(writer: tantivy.IndexWriter, documents: Documents, tell: Progress, total: int | None) -> list[str]:
@@ -166,12 +167,18 @@ def _add_all(writer: tantivy.IndexWriter, documents: Documents, tell: Progress, 
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether an index is there and its files are as long as they were."""
+    """Whether an index is there and its files are as they were written: tantivy may crash on others."""
     try:
-        sizes = json.loads((folder / _CONTENTS).read_bytes())["sizes"]
-        return all((folder / name).stat().st_size == size for name, size in sizes.items())
-    except (OSError, ValueError, KeyError, TypeError):
+        states = json.loads((folder / _CONTENTS).read_bytes())["states"]
+        return all(_state(folder / name) == state for name, state in states.items())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False
+
+
+def _state(path: Path) -> list[int]:
+    """Its length and checksum: 0.1 s for an index of the published size."""
+    content = path.read_bytes()
+    return [len(content), crc32(content)]
 
 
 def _schema() -> tantivy.Schema:

@@ -21,6 +21,8 @@ KEPT_DOCUMENTS = 32
 """Documents kept in memory: at the published size about 1 MB each."""
 Identify = Callable[[str], str]
 """The identifier of a document's name: it tells nothing of it."""
+CountLines = Callable[[bytes, Path], int]
+"""Counts the lines in a file's bytes, and refuses a file that is not as it must be."""
 _FORMAT = 1
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
@@ -85,14 +87,13 @@ class Corpus:
 
 def open_corpus(folder: Path, memory: Path, identify: Identify, tell: Progress = lambda _: None) -> Corpus:
     """The corpus of a folder of texts. `memory`: as in `file_facts`."""
-    return Corpus(file_facts(document_paths(folder), memory, tell), identify)
+    return Corpus(file_facts(document_paths(folder), memory, tell, _lines_with_text), identify)
 
 
-def file_facts(paths: Sequence[Path], memory: Path, tell: Progress, *, texts: bool = True) -> dict[Path, Facts]:
+def file_facts(paths: Sequence[Path], memory: Path, tell: Progress, count_lines: CountLines) -> dict[Path, Facts]:
     """What is known of files in one folder, by reading them whole.
 
     `memory` is a file where it is kept: files whose size and time of change are as they were are not read again.
-    `texts`: they must be UTF-8, and their lines are counted.
     """
     known = _remembered(memory)
     found: dict[Path, Facts] = {}
@@ -100,7 +101,7 @@ def file_facts(paths: Sequence[Path], memory: Path, tell: Progress, *, texts: bo
         state, old = path.stat(), known.get(path.name)
         if old is None or (old.size, old.mtime_ns) != (state.st_size, state.st_mtime_ns):
             tell(f"reading documents {count}/{len(paths)}")
-            old = _examined(path, texts)
+            old = _examined(path, count_lines)
         found[path] = old
     by_name = {path.name: facts for path, facts in found.items()}
     if by_name != known:
@@ -142,10 +143,16 @@ def split_lines(text: str) -> tuple[str, ...]:
     return tuple(lines if lines[-1] else lines[:-1])
 
 
-def _examined(path: Path, texts: bool) -> Facts:
+def _lines_with_text(content: bytes, path: Path) -> int:
+    if not content.strip():
+        raise UserError(f"{path} holds no text. Get the file again as it was released.")
+    return len(split_lines(decode(content, path)))
+
+
+def _examined(path: Path, count_lines: CountLines) -> Facts:
     """The state is taken before the reading: a file that is written meanwhile is noticed at its next use."""
     state, content = path.stat(), read_bytes(path)
-    lines = len(split_lines(decode(content, path))) if texts else 0
+    lines = count_lines(content, path)
     hashed = sha256(content).hexdigest()
     return Facts(size=state.st_size, mtime_ns=state.st_mtime_ns, sha256=hashed, lines=lines)
 
@@ -155,12 +162,16 @@ def _remembered(memory: Path) -> Mapping[str, Facts]:
     try:
         kept = json.loads(memory.read_bytes())
         rows = kept["documents"] if kept["format"] == _FORMAT else {}
-        return {
-            name: Facts(size=size, mtime_ns=mtime_ns, sha256=hashed, lines=lines)
-            for name, (size, mtime_ns, hashed, lines) in rows.items()
-        }
-    except (OSError, ValueError, KeyError, TypeError):
+        return {name: _facts(*row) for name, row in rows.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
+
+
+def _facts(size: object, mtime_ns: object, hashed: object, lines: object) -> Facts:
+    match (size, mtime_ns, hashed, lines):
+        case (int(size), int(mtime_ns), str(hashed), int(lines)):
+            return Facts(size=size, mtime_ns=mtime_ns, sha256=hashed, lines=lines)
+    raise ValueError("no facts of a file")
 
 
 def _refuse_changed(path: Path, known: Facts) -> None:

@@ -86,6 +86,47 @@ def built_once(
 
 
 @contextmanager
+def own_folder(parent: Path, prefix: str) -> Iterator[Path]:
+    """A new folder that is gone at the end, unless it was renamed; those that killed processes left are removed.
+
+    Whoever works in one holds its lock, which the system frees when a process dies.
+    """
+    for left in parent.glob(f"{prefix}*{PART}"):
+        with _locked(left) as is_ours:
+            if is_ours:
+                shutil.rmtree(left, ignore_errors=True)
+    while True:
+        folder = Path(mkdtemp(dir=parent, prefix=prefix, suffix=PART))
+        with _locked(folder) as is_ours:
+            if not is_ours or not folder.exists():  # another start took it for one that was left
+                continue
+            try:
+                yield folder
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+            return
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[bool]:
+    """Whether the lock of a folder is had; not where another process has it, or the folder is gone."""
+    try:
+        fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield False
+        return
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_ours = True
+    except BlockingIOError:
+        is_ours = False
+    try:
+        yield is_ours
+    finally:
+        os.close(fd)
+
+
+@contextmanager
 def alone(folder: Path, tell: Progress) -> Iterator[None]:
     """Hold the lock of a folder. The system frees it when a process dies; its file stays, empty."""
     fd = os.open(folder.with_name(f"{folder.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

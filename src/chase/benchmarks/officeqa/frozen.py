@@ -13,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
-from chase.benchmarks.corpus.texts import SUFFIX, Corpus, decode, document_paths, file_facts, read_bytes
+from chase.benchmarks.corpus.texts import SUFFIX, Corpus, decode, document_paths, file_facts, read_bytes, split_lines
 from chase.benchmarks.corpus.workplace import PART, alone, private_folder, write_whole
 from chase.benchmarks.officeqa.contents import identify
 from chase.benchmarks.officeqa.conversion import VERSION, to_text
@@ -33,15 +33,22 @@ def open_converted(folder: Path, memory: Path, place: Path, tell: Progress = lam
     A document that was converted before is not converted again. `memory`: as in `file_facts`; `place`: the folder where
     texts are kept. When all are there, their hash is written down; texts that do not have it later are refused.
     """
-    inputs = file_facts(document_paths(folder, PARSED), memory, tell, texts=False)
+    inputs = file_facts(document_paths(folder, PARSED), memory, tell, lambda *_: 0)
     texts = private_folder(place / f"converted-{VERSION}")
     targets = {path: texts / f"{digest([path.stem, facts.sha256])[:40]}{SUFFIX}" for path, facts in inputs.items()}
     _convert(targets, texts, tell)
     key = digest(sorted([path.name, facts.sha256] for path, facts in inputs.items()))[:40]
-    found = file_facts(list(targets.values()), texts / f"{key}.files", tell)
+    found = file_facts(list(targets.values()), texts / f"{key}.files", tell, _count_lines)
+    if not any(facts.lines for facts in found.values()):
+        raise UserError(f"no document in {folder} holds any text. Get the files again as they were released.")
     corpus = Corpus(found, identify, {target: f"{path.stem}{SUFFIX}" for path, target in targets.items()})
     _freeze(texts / f"{key}.frozen", corpus.content_hash)
     return corpus
+
+
+def _count_lines(content: bytes, _: Path) -> int:
+    """Of a converted text, which may be empty; one that was damaged has another hash, and that is told."""
+    return len(split_lines(content.decode("utf-8", "replace")))
 
 
 def _convert(targets: Mapping[Path, Path], texts: Path, tell: Progress) -> None:
@@ -92,8 +99,12 @@ def _freeze(record: Path, content_hash: str) -> None:
     """Write the hash down the first time; refuse another one afterwards."""
     if not record.exists():
         return write_whole(record, canonical_json({"content_hash": content_hash}).encode())
-    if json.loads(record.read_bytes())["content_hash"] != content_hash:
-        raise IntegrityError(
-            f"a text in {record.parent} is not as it was converted. Remove that folder and start again."
-        )
+    try:
+        frozen = json.loads(record.read_bytes())["content_hash"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        frozen = None
+    if frozen != content_hash:
+        texts = f"a text in {record.parent} is not as it was converted"
+        what = f"{record} is damaged, which holds the hash of the converted texts" if frozen is None else texts
+        raise IntegrityError(f"{what}. Remove {record.parent} and start again: they are converted anew.")
     return None

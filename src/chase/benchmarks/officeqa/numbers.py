@@ -1,134 +1,107 @@
-"""The numbers that an answer states: value, sign and scale, as bulletins and models write them."""
+"""The numbers that an answer states, as the released scorer reads them: value, sign and scale.
+
+A text is brought into one spelling first: blanks single, one kind of minus sign, accounting parentheses as a minus
+sign, no currency signs, no thousands separators. What is then a run of digits with decimals is a number, wherever it
+stands, and a hyphen right before it is its sign.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 
-LIKELY_YEARS = range(1900, 2101)
-SCALES = ("trillion", "billion", "million", "thousand")
-"""From the largest: where several stand beside a number, the largest counts."""
-_LETTERS = {"k": "thousand", "m": "million", "mn": "million", "b": "billion", "bn": "billion", "tn": "trillion"}
-_REACH = 20
-"""How many characters after a number a scale word may stand."""
+CURRENCIES = "$£€¥₹¢₩₽"
+SCALES = {"trillion": "", "billion": "b", "million": "m", "thousand": "k"}
+"""From the largest, which counts where several stand beside a number; each with the letter that may stand for it."""
+REACH = 20
+"""Characters before and after a number in which a scale is looked for."""
 _MOST_CHUNKS = 12
-"""Of three digits in one number: a long run of commas is no number, and must not take long."""
-_NUMBER = re.compile(
-    r"(?P<before>(?:[-−(]|[$€£¥] ?){0,6})"
-    r"(?<![\w.])(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
-    r"(?P<closing>%? ?\))?"
-    r"(?P<letter> ?(?:k|mn?|bn?|tn)(?!\w))?",
-    re.IGNORECASE,
-)
-_SCALE_WORD = re.compile(rf"\b({'|'.join(SCALES)})s?\b", re.IGNORECASE)
+"""Of three digits in one number of a list: a long run of commas is no number, and must not take long."""
+_DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+_ACCOUNTING = re.compile(rf"\( ?(?P<currency>[{CURRENCIES}])? ?(?P<digits>{_DIGITS}) ?\)")
+_THOUSANDS = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?!\d)")
+NUMBER = re.compile(r"-?\d+(?:\.\d*)?%?")
+_ITEM = re.compile(rf"-?{_DIGITS}%?")
+_SCALE = {scale: re.compile(rf"\b(?:{scale}s?{f'|{letter}' if letter else ''})\b") for scale, letter in SCALES.items()}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Number:
     """A number as it stands in a text."""
 
-    digits: str
-    """With its thousands separators."""
-    negative: bool
-    scale: str | None
-    start: int
-    end: int
+    value: float
+    scale: str | None = None
 
     @property
-    def value(self) -> Decimal:
-        return value_of(self.digits, self.negative)
-
-    @property
-    def written_as_year(self) -> bool:
-        return self.digits.isdigit() and len(self.digits) == 4 and int(self.digits) in LIKELY_YEARS
+    def likely_year(self) -> bool:
+        return likely_year(self.value)
 
 
-def value_of(digits: str, negative: bool) -> Decimal:
-    value = Decimal(digits.replace(",", ""))
-    return value.copy_negate() if negative else value
+def likely_year(value: float) -> bool:
+    return 1900 <= value <= 2100 and value.is_integer()
+
+
+def one_spelling(text: str) -> str:
+    """Blanks single, and one kind of minus sign."""
+    return " ".join(text.replace("−", "-").split())
 
 
 def numbers_in(text: str) -> tuple[Number, ...]:
-    """All numbers of a text in order. A minus sign and accounting parentheses both mean negative."""
-    found = list(_NUMBER.finditer(text))
-    starts = [match.start() for match in found[1:]] + [len(text)]
+    """All numbers of a text in order."""
+    bare = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), _plain(one_spelling(text)))
+    around = bare.lower()
     return tuple(
-        Number(
-            digits=match["digits"],
-            negative=_negative(text, match),
-            scale=_scale(match["letter"], text[match.end() : min(until, match.end() + _REACH)]),
-            start=match.start(),
-            end=match.end(),
-        )
-        for match, until in zip(found, starts, strict=False)
+        Number(float(found[0].rstrip("%")), _scale(around[max(0, found.start() - REACH) : found.end() + REACH]))
+        for found in NUMBER.finditer(bare)
     )
 
 
-def compatible(one: str | None, other: str | None) -> bool:
-    """Whether two scales may mean the same: a scale that only one side states is taken as understood."""
-    return one is None or other is None or one == other
-
-
 def same_number(one: Number, other: Number) -> bool:
-    return one.value == other.value and compatible(one.scale, other.scale)
+    """Equal, in scales that may mean the same: one that only one side states is taken as understood."""
+    compatible = one.scale is None or other.scale is None or one.scale == other.scale
+    return compatible and one.value == other.value and math.isfinite(one.value)
 
 
 def same_sequence(one: Sequence[Number], other: Sequence[Number]) -> bool:
-    """Whether two lists state the same numbers in the same order, in some grouping of their comma chunks.
+    return len(one) == len(other) and all(map(same_number, one, other))
 
-    `711,810` may be one number or two: a comma without a space separates thousands or items.
+
+def lists(text: str, values: Sequence[float]) -> bool:
+    """Whether a text is these values and nothing else, one after the other, in some grouping of its comma chunks.
+
+    `711,810` may be one number or two: a comma without a blank beside it separates thousands or items.
     """
-    left, right = _chunks(one), _chunks(other)
-    reached = {(0, 0)}
-    for place in range(len(left)):
-        for _, across in [pair for pair in reached if pair[0] == place]:
-            reached |= {
-                (end, stop)
-                for end, number in _groups(left, place)
-                for stop, rival in _groups(right, across)
-                if same_number(number, rival)
-            }
-    return (len(left), len(right)) in reached
+    chunks = text.split(",")
+    reached = {0}
+    for value in values:
+        reached = {end for start in reached for end, found in _items(chunks, start) if found == value}
+    return len(chunks) in reached
 
 
-def _negative(text: str, match: re.Match[str]) -> bool:
-    """A hyphen right after a word or a number joins (`1939-1945`); it is no sign."""
-    before = match["before"]
-    if "(" in before and match["closing"]:
-        return True
-    joins = match.start() > 0 and (text[match.start() - 1].isalnum() or text[match.start() - 1] == ")")
-    return not joins and ("-" in before or "−" in before)
-
-
-def _scale(letter: str | None, following: str) -> str | None:
-    stated = {word.lower() for word in _SCALE_WORD.findall(following)}
-    if letter:
-        stated.add(_LETTERS[letter.strip().lower()])
-    return next((scale for scale in SCALES if scale in stated), None)
-
-
-def _chunks(numbers: Sequence[Number]) -> list[tuple[Number, str, bool]]:
-    """(number, the digits between two commas, whether they may go on with the next chunk)."""
-    return [
-        (number, digits, place < number.digits.count(","))
-        for number in numbers
-        for place, digits in enumerate(number.digits.split(","))
-    ]
-
-
-def _groups(chunks: Sequence[tuple[Number, str, bool]], start: int) -> Iterator[tuple[int, Number]]:
-    """(the place after it, the number) of every grouping of chunks that starts at a place."""
-    first = start == 0 or not chunks[start - 1][2]
-    digits = ""
-    for place in range(start, min(len(chunks), start + _MOST_CHUNKS)):
-        number, more, goes_on = chunks[place]
-        digits += more
-        scale = None if goes_on else number.scale
-        yield (
-            place + 1,
-            Number(digits=digits, negative=number.negative and first, scale=scale, start=number.start, end=number.end),
-        )
-        if not goes_on:
+def _items(chunks: Sequence[str], start: int) -> Iterator[tuple[int, float]]:
+    """(the place after it, the value) of every number that consecutive chunks from a place on can be."""
+    for end in range(start + 1, min(len(chunks), start + _MOST_CHUNKS) + 1):
+        item = ",".join(chunks[start:end]).strip()
+        if end > start + 1 and re.search(r"\s,|,\s", item):
             return
+        bare = _plain(one_spelling(item))
+        if _ITEM.fullmatch(bare):
+            yield end, float(bare.rstrip("%").replace(",", ""))
+
+
+def _plain(text: str) -> str:
+    """Without currency signs, and with parentheses around nothing but an amount as a minus sign; around a year they are
+    parentheses.
+    """
+    return re.sub(f"[{CURRENCIES}]", "", _ACCOUNTING.sub(_signed, text))
+
+
+def _signed(found: re.Match[str]) -> str:
+    a_year = not found["currency"] and likely_year(float(found["digits"].replace(",", "")))
+    return found[0] if a_year else f"-{found['digits']}"
+
+
+def _scale(around: str) -> str | None:
+    return next((scale for scale, words in _SCALE.items() if words.search(around)), None)

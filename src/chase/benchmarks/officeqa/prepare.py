@@ -20,17 +20,17 @@ from chase.benchmarks.officeqa.components import components
 from chase.benchmarks.officeqa.contents import identify
 from chase.benchmarks.officeqa.frozen import PARSED, open_converted
 from chase.benchmarks.officeqa.records import Question, read_questions
-from chase.benchmarks.officeqa.releases import MANIFEST, RELEASES, Release, ReleaseFacts, facts
+from chase.benchmarks.officeqa.releases import FOLDERS, MANIFEST, RELEASES, Release, ReleaseFacts, facts
 from chase.core.errors import IntegrityError, SetupError
 from chase.core.interfaces import Progress
 from chase.core.keyed import digest
 from chase.core.values import Json
 
-FOLDERS: Mapping[Release, str] = {"full": "treasury_bulletins_parsed/transformed", "pro-v2": "parsed_corpus/jsons"}
-"""Where a release's documents are in a data folder."""
 SUFFIXES: Mapping[Release, str] = {"full": SUFFIX, "pro-v2": PARSED}
 NAMES: Mapping[Release, str] = {"full": "treasury_bulletin_[0-9][0-9][0-9][0-9]_[0-9][0-9]", "pro-v2": "*"}
 """What the names of documents look like, without the suffix."""
+SHOWN_NAMES: Mapping[Release, str] = {"full": "treasury_bulletin_YYYY_MM.txt", "pro-v2": "*.json"}
+"""The same for people."""
 MOST_NAMED = 5
 """Of many files that are missing or too many, these are named."""
 
@@ -135,7 +135,7 @@ def refuse_differences(data: Path, examined: Mapping[Release, Examined]) -> None
     told = [f"{release}: {what}" for release, found in examined.items() for what in found.differences]
     if told:
         raise IntegrityError(
-            f"{data} is not as it was released: {'; '.join(told)}. Get those files again, as they were released."
+            f"{data} is not as it was released: {'; '.join(told)}. Get what differs again, as it was released."
         )
 
 
@@ -169,7 +169,7 @@ def _examine(data: Path, release: Release) -> Examined:
     questions = read_questions(data / expected.csv, release)
     documents = tuple(document_paths(folder, suffix))
     seen = Examined(facts=expected, questions=questions, documents=documents, differences=())
-    told = [*_counted(seen), *_missing(seen, suffix), *_unexpected(folder, release)]
+    told = [*_counted(seen), *_missing(seen, suffix), *_empty(seen), *_unexpected(folder, release)]
     return Examined(facts=expected, questions=questions, documents=documents, differences=tuple(told))
 
 
@@ -194,16 +194,23 @@ def _missing(seen: Examined, suffix: str) -> Iterator[str]:
         yield f"{_how_many(missing, 'source')} not among the documents: {_named([first, *missing[1:]])}"
 
 
+def _empty(seen: Examined) -> Iterator[str]:
+    """Documents of 0 bytes: what a download that broke off leaves."""
+    if empty := [path.name for path in seen.documents if not path.stat().st_size]:
+        yield f"{_how_many(empty, 'document')} empty (0 bytes): {_named(empty)}"
+
+
 def _unexpected(folder: Path, release: Release) -> Iterator[str]:
     """What lies among the documents and has not the name of one; hidden files do not count."""
     pattern = f"{NAMES[release]}{SUFFIXES[release]}"
     inside = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
     if others := [path.name for path in inside if not (fnmatchcase(path.name, pattern) and path.is_file())]:
-        yield f"{_how_many(others, 'entry', 'entries')} in {folder} no document ({pattern}): {_named(others)}"
+        is_, it = ("is no document", "it") if len(others) == 1 else ("are no documents", "them")
+        yield f"{_named(others)} in {folder} {is_} ({SHOWN_NAMES[release]}): take {it} away"
 
 
-def _how_many(items: Sequence[str], one: str, many: str | None = None) -> str:
-    return f"1 {one} is" if len(items) == 1 else f"{len(items)} {many or one + 's'} are"
+def _how_many(items: Sequence[str], one: str) -> str:
+    return f"1 {one} is" if len(items) == 1 else f"{len(items)} {one}s are"
 
 
 def _named(items: Sequence[str]) -> str:

@@ -12,6 +12,8 @@ from chase.core.errors import UserError, choose
 
 Release = Literal["full", "pro-v2"]
 MANIFEST = "sample.json"
+FOLDERS: Mapping[Release, str] = {"full": "treasury_bulletins_parsed/transformed", "pro-v2": "parsed_corpus/jsons"}
+"""Where a release's documents are in a data folder."""
 SAMPLE_SCHEMA = "chase.officeqa-sample/1"
 
 

@@ -3,9 +3,10 @@
 The rules, in the order in which they decide:
 
 1. An empty prediction, and one that says "unable to determine", is wrong.
-2. A truth without numbers must stand in the prediction, whatever the case, quotes and parentheses.
-3. A truth that is a bracketed list of numbers must be stated in its order and with no other number. Likely years
-   beside it are passed over, unless the truth itself holds one.
+2. Where truth or prediction has no numbers, the truth must stand in the prediction, whatever the case, outer quotes and
+   what is in parentheses.
+3. A truth that is one bracketed list of two numbers or more must be stated in its order and with no other number.
+   Likely years beside it are passed over, unless the truth itself holds one.
 4. Otherwise every number of the truth must be among the prediction's, and the texts around the numbers, where the
    truth has any, must overlap: one contains the other.
 """
@@ -13,34 +14,42 @@ The rules, in the order in which they decide:
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from chase.benchmarks.officeqa.numbers import LIKELY_YEARS, SCALES, Number, numbers_in, same_number, same_sequence
-
-VERSION = 1
-_REFUSAL = "unable to determine"
-_ASIDE = re.compile(r"[\"'“”‘’`()]")
-_WORD = re.compile(r"[^\W_]+")
-_NO_TEXT = frozenset(
-    {*SCALES, *(f"{scale}s" for scale in SCALES), "and", "percent", "percentage", "dollar", "dollars", "cent", "cents"}
+from chase.benchmarks.officeqa.numbers import (
+    NUMBER,
+    SCALES,
+    lists,
+    numbers_in,
+    one_spelling,
+    same_number,
+    same_sequence,
 )
+
+VERSION = 2
+_REFUSAL = "unable to determine"
+_ASIDE = re.compile(r"\([^)]*\)")
+_BRACKETED = re.compile(r"\[([^\[\]]+)\]")
+_UNIT_WORD = re.compile(rf"\b(?:(?:{'|'.join((*SCALES, 'hundred'))})s?|percent(?:age)?|%)\b")
 """Words that belong to numbers: an answer made of numbers and these has no text."""
+_LEAST_TEXT = 2
+"""Letters that make a text: a single one beside a number says nothing."""
 
 
 def fuzzy_match(truth: str, predicted: str) -> bool:
     """Whether a prediction states the truth. Never raises."""
-    if not truth.strip() or not predicted.strip() or _REFUSAL in predicted.lower():
+    if not truth or not predicted or _REFUSAL in predicted.lower():
         return False
     wanted, stated = numbers_in(truth), numbers_in(predicted)
-    if not wanted:
-        return _contains(predicted, truth)
-    text = _text_beside(truth, wanted)
-    if not text and _bracketed(truth):
-        listed = same_sequence(wanted, _without_years(stated, wanted))
-        if listed or len(wanted) > 1:
-            return listed
+    if not wanted or not stated:
+        return _bare(truth) in _bare(predicted)
+    values = [number.value for number in wanted]
+    body = _list_in(truth)
+    if len(wanted) > 1 and body is not None and lists(body, values):
+        if not any(number.likely_year for number in wanted):
+            stated = tuple(number for number in stated if not number.likely_year)
+        return lists(_list_in(predicted) or predicted, values) or same_sequence(wanted, stated)
     found = all(any(same_number(number, other) for other in stated) for number in wanted)
-    return found and (not text or _overlap(text, _text_beside(predicted, stated)))
+    return found and _texts_overlap(_text_beside(truth), _text_beside(predicted))
 
 
 def score(answer: str, predicted: str | None) -> float:
@@ -48,39 +57,29 @@ def score(answer: str, predicted: str | None) -> float:
     return float(predicted is not None and fuzzy_match(answer, predicted))
 
 
-def _contains(predicted: str, truth: str) -> bool:
-    wanted = _plain(truth)
-    return bool(wanted) and wanted in _plain(predicted)
+def _bare(text: str) -> str:
+    """A text as one without numbers is compared: an abbreviation in parentheses does not count."""
+    unquoted = text.strip().lower().strip('"').strip("'")
+    return " ".join(_ASIDE.sub("", unquoted).split())
 
 
-def _plain(text: str) -> str:
-    return " ".join(_ASIDE.sub("", text).lower().split())
+def _list_in(text: str) -> str | None:
+    """What is in the one pair of brackets of a text that has no digit outside of it."""
+    found = list(_BRACKETED.finditer(text))
+    if len(found) != 1 or any(char.isdecimal() for char in text[: found[0].start()] + text[found[0].end() :]):
+        return None
+    return found[0][1]
 
 
-def _bracketed(truth: str) -> bool:
-    bare = truth.strip()
-    return bare.startswith("[") and bare.endswith("]")
+def _text_beside(text: str) -> str:
+    """The words that are not part of a number, as they are compared; empty where they are no text."""
+    rest = NUMBER.sub("", one_spelling(text).lower()).replace(",", "")
+    words = " ".join(re.sub(r"[^\w\s]", " ", _UNIT_WORD.sub("", rest)).split())
+    return words if len(words) >= _LEAST_TEXT else ""
 
 
-def _without_years(stated: Sequence[Number], wanted: Sequence[Number]) -> Sequence[Number]:
-    """A prediction's numbers without the years that it mentions by the way."""
-    if any(abs(number.value) in LIKELY_YEARS for number in wanted):
-        return stated
-    return [number for number in stated if not number.written_as_year]
-
-
-def _text_beside(text: str, numbers: Sequence[Number]) -> str:
-    """The words that are not part of a number, as they are compared."""
-    parts, place = [], 0
-    for number in numbers:
-        parts.append(text[place : number.start])
-        place = number.end
-    parts.append(text[place:])
-    return " ".join(word for word in _WORD.findall(" ".join(parts).lower()) if word not in _NO_TEXT)
-
-
-def _overlap(wanted: str, stated: str) -> bool:
-    return bool(stated) and (wanted in stated or stated in wanted)
+def _texts_overlap(wanted: str, stated: str) -> bool:
+    return not wanted or (bool(stated) and (wanted in stated or stated in wanted))
 
 
 FIXTURES: tuple[tuple[str, str | None, float], ...] = (

@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 
-from chase.benchmarks.officeqa.releases import MANIFEST, RELEASES, SAMPLE_SCHEMA, Release
+from chase.benchmarks.corpus.workplace import own_folder
+from chase.benchmarks.officeqa.releases import FOLDERS, MANIFEST, RELEASES, SAMPLE_SCHEMA, Release
 from chase.benchmarks.officeqa.sample.elements import elements
 from chase.benchmarks.officeqa.sample.grouping import components
 from chase.benchmarks.officeqa.sample.periods import MONTHS
@@ -23,12 +22,9 @@ from chase.benchmarks.officeqa.sample.shape import Document, Shape
 from chase.core.errors import UserError
 from chase.core.interfaces import Progress
 from chase.core.keyed import key_bits
+from chase.core.parents import end_with_parent
 from chase.core.values import Json
 
-FOLDERS: Mapping[Release, str] = {
-    "full": "treasury_bulletins_parsed/transformed",
-    "pro-v2": "parsed_corpus/jsons",
-}
 LEAST_DOCUMENTS = 4
 ALONE_KILOBYTES = 20_000
 """Up to this size, other processes cost more than they save."""
@@ -49,14 +45,11 @@ def write_sample(shape: Shape, out: Path, tell: Progress, *, workers: int | None
     _check(shape)
     manifest = _manifest_of(out, shape.release)
     out.parent.mkdir(parents=True, exist_ok=True)
-    building = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    try:
+    with own_folder(out.parent, f".{out.name}.") as building:
         manifest = _with_release(manifest, shape, _write_release(shape, building, tell, workers))
         (building / "README.md").write_text(README, encoding="utf-8")
         (building / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
         _put_in_place(building, out)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
     return manifest
 
 
@@ -81,7 +74,12 @@ def _manifest_of(out: Path, release: Release) -> Json:
             f"{out / MANIFEST} cannot be read as a sample's manifest. Name a new or an empty folder."
         ) from None
     leftovers = [name for name in (RELEASES[release].csv, FOLDERS[release]) if (out / name).exists()]
-    if release in present or leftovers:
+    if leftovers and release not in present:
+        raise UserError(
+            f"--out={out} holds {' and '.join(leftovers)}, of which {MANIFEST} says nothing: a start that was killed "
+            "may have left it. Remove it and start again, or name a new folder."
+        )
+    if release in present:
         raise UserError(f"--out={out} already holds release '{release}'. Name a new or an empty folder.")
     return manifest
 
@@ -145,6 +143,7 @@ _plans_of_worker: list[Plans] = []
 
 
 def _start_worker(shape: Shape) -> None:
+    end_with_parent()
     _plans_of_worker[:] = [Plans(shape)]
 
 

@@ -223,6 +223,7 @@ def summary(rows: Sequence[Row]) -> Row:
     violators = sum(row["violators"] for row in rows)
     return {
         "decisions": len(rows),
+        "with something to evaluate": len(some),
         "with an archive": sum(row["archive"] > 0 for row in rows),
         "same choice": share_of([row["same"] for row in rows]),
         "same or within one task": share_of([row["same"] or row["within one task"] for row in rows]),
@@ -246,6 +247,17 @@ def _of_runs(rows: Sequence[Row]) -> Row:
             every[key] = row["tasks"]
     spent, full = sum(reached.values()), sum(every.values())
     return {"spent": spent, "full": full, "share": round(spent / full, 4)}
+
+
+def table(found: Mapping[str, Row]) -> Iterator[str]:
+    """The study's table on its page."""
+    yield "| | decisions | same choice | same, or within one task | violators admitted | of what is left | of all |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for kind, row in found.items():
+        same, near = (f"{100 * row[key]['value']:.1f} %" for key in ("same choice", "same or within one task"))
+        left, every = (f"{100 * row[key]['share']:.0f} %" for key in ("episodes of candidates", "episodes of runs"))
+        violators = f"{row['violators admitted']} of {row['violators']}"
+        yield f"| {kind} | {row['decisions']} | {same} | {near} | {violators} | {left} | {every} |"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-fast test-live check perf mutation constraints clean
+.PHONY: help demo test test-fast test-live check perf pictures mutation constraints clean
 
 help:
 	@echo "make demo       install, then find a shortcut, prove it and repair it (simulated)"
@@ -12,6 +12,7 @@ help:
 	@echo "make test-fast  the quick tests, under two minutes"
 	@echo "make test-live  the tests that ask a real, tiny language model on this machine"
 	@echo "make check      ruff, mypy and the import rule"
+	@echo "make pictures   the README's pictures of the viewer, from its tests (needs Chromium)"
 	@echo "make perf       speed, as ratios against peers in the same run"
 	@echo "make mutation   which small faults the tests would notice (an hour or two; docs/testing.md)"
 
@@ -54,6 +55,10 @@ check: $(VENV)/.test
 
 perf: $(VENV)/.test
 	$(BIN)/python -m benchmarks_perf
+
+# The README's pictures of the viewer, taken by its tests in a browser.
+pictures: $(VENV)/.test
+	CHASE_PICTURES=docs $(BIN)/python -m pytest tests/web/test_browser.py -k "followed or departure"
 
 mutation: $(VENV)/.test
 	@$(PIP) -e '.[mutation]'

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 BLOCKS: list[str] = [
     block
-    for page in ("docs/python-api.md", "docs/analyze.md", "docs/scan.md", "README.md")
+    for page in ("docs/python-api.md", "docs/own-agent.md", "docs/analyze.md", "docs/scan.md", "README.md")
     for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
     if "import chase\n" in block
 ]
@@ -60,7 +60,7 @@ def test_the_page_of_transformations_prints_what_it_says(workspace: Path, capsys
 
 
 def test_there_is_a_block_under_a_running_event_loop_and_the_readmes_is_short() -> None:
-    assert len(BLOCKS) == 7
+    assert len(BLOCKS) == 8
     assert any("asyncio.run" in block for block in BLOCKS)
     assert len(BLOCKS[0].splitlines()) <= 10
     assert len(BLOCKS[-1].splitlines()) <= 10

@@ -5,9 +5,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.web.viewing import Viewing
@@ -22,6 +24,8 @@ FLAGS = (
 needs_chromium = pytest.mark.skipif(
     CHROMIUM is None, reason="chromium is not installed: `apt-get install chromium`, or your system's way"
 )
+TOP = 52
+"""How high the line with the workspace's path is."""
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 800}
 
 
@@ -67,6 +71,14 @@ class Watched:
     def _dialog(self, dialog: Any) -> None:
         self.dialogs.append(dialog.message)
         dialog.dismiss()
+
+
+def take_picture(page: Page, folder: Path, name: str) -> Path:
+    """What the page shows now below the workspace's path, in few colours so that the file is small."""
+    path = folder / f"view-{name}.png"
+    page.screenshot(path=path, animations="disabled", clip={"x": 0, "y": TOP, "width": 1280, "height": 800 - TOP})
+    Image.open(path).convert("RGB").quantize(96, dither=Image.Dither.NONE).save(path, optimize=True)
+    return path
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -38,6 +39,8 @@ TRICKS = (
     "<template><b onclick=window.ran=8></template>\x00\u2028 data: x\n\nevent: over\ndata: y\n\n<!-- -->]]>",
 )
 EVIL = " ".join(TRICKS)
+MODULE = EVIL.replace("\x00", "").replace("{{", "").replace("\n", " ")
+"""For the files of a harness, which are read by a parser of our own."""
 RUN = "run<img src=x onerror=window.ran=9>"
 
 
@@ -113,6 +116,11 @@ def planted(tmp_path_factory: pytest.TempPathFactory, evolved: Path) -> Path:
                 store.record_reuse_sync(Use(run=id, method=EVIL), [store.rollouts()[0][0].digest])
         store.set_run_status(RUN, "finished")
     files = RunFiles(Workspace(folder), RUN)
+    shutil.copytree(Workspace(evolved).run_folder(run.id), files.path)
+    for path in [*files.path.rglob("*.md"), *files.path.rglob("control.py")]:
+        path.write_text(f"{path.read_text()}\n{MODULE}\n", encoding="utf-8")
+    for path in files.path.rglob("candidate.json"):
+        path.write_text(json.dumps(hostile(json.loads(path.read_text()))), encoding="utf-8")
     text = json.dumps(hostile(result))
     files.write("result.json", text)
     files.write("result.sha256", f"{sha256(text.encode()).hexdigest()}  result.json\n")
@@ -135,7 +143,7 @@ def served(planted: Path) -> Iterator[Viewing]:
 
 def test_nothing_that_a_model_wrote_runs_on_any_page(served: Viewing, planted: Path) -> None:
     with chromium() as browser, watching(browser, served) as watched:
-        visited = _crawl(served, browser)
+        visited, hostile_pages = _crawl(served, browser), set()
         for path in visited:
             page = watched.open(path)
             page.wait_for_timeout(50)
@@ -143,12 +151,16 @@ def test_nothing_that_a_model_wrote_runs_on_any_page(served: Viewing, planted: P
             assert page.evaluate("document.compatMode") == "CSS1Compat", path
             foreign = page.evaluate(FOREIGN)
             assert foreign == [], (path, foreign)
-            assert "Something is wrong" not in page.inner_text("main"), path
+            text = page.locator("main").evaluate("main => main.textContent")
+            assert "Something is wrong" not in text, path
+            if "window.ran=" in text:
+                hostile_pages |= {f"/{part}/" if part == "four" else f"/{part}" for part in path.split("/")}
             for click in page.locator("summary").all()[:3]:
                 click.click()
             assert watched.troubles == [], path
-        assert any("four" in path for path in visited)
-        assert len(visited) >= 10
+        for part in ("/four/", "/live", "/rollouts/", *(f"/{section}" for section in SECTIONS)):
+            assert any(part in path for path in visited), part
+        assert {"/four/", "/live", "/rounds", "/counterfactuals", "/harnesses", "/provenance"} <= hostile_pages
 
 
 def test_the_live_page_takes_hostile_events_as_text(served: Viewing) -> None:
@@ -167,7 +179,7 @@ FOREIGN = """() => [...document.querySelectorAll(
       [...e.attributes].some(a => a.name.startsWith("on") || a.name === "srcdoc" || a.name === "style")
       || ["IFRAME", "OBJECT", "EMBED", "BASE", "TEMPLATE", "STYLE"].includes(e.tagName)
       || e.tagName === "SCRIPT" && e.getAttribute("src") !== "/static/view.js"
-      || e.tagName === "LINK" && !["data:,", "/static/view.css"].includes(e.getAttribute("href"))
+      || e.tagName === "LINK" && !["data:,", "/static/view.css", "/static/report.css"].includes(e.getAttribute("href"))
       || e.tagName === "IMG"
       || e.tagName === "A" && !/^[/#?]/.test(e.getAttribute("href") || "")
       || e.tagName === "FORM" && !e.getAttribute("action").startsWith("/")
@@ -183,7 +195,7 @@ def _crawl(served: Viewing, browser: Browser) -> list[str]:
         ahead = ["/", "/runs/under-way", "/rollouts?kind=changed", f"/rollouts?q={'a' * 9}"]
         while ahead:
             path = ahead.pop(0)
-            kind = "/".join(part if part in KINDS else "*" for part in path.split("?")[0].split("/")) + path[-1:]
+            kind = "/".join(part if part in KINDS else "*" for part in path.split("?")[0].split("/"))
             if path in visited or seen.get(kind, 0) >= 2:
                 continue
             seen[kind] = seen.get(kind, 0) + 1
@@ -194,4 +206,5 @@ def _crawl(served: Viewing, browser: Browser) -> list[str]:
         return visited
 
 
-KINDS = ("runs", "rollouts", "four", "live", "rounds", "archive", "proposals", "certification", "tokens", "settings")
+SECTIONS = ("rounds", "counterfactuals", "harnesses", "certificates", "outcomes", "tokens", "provenance")
+KINDS = ("runs", "rollouts", "four", "live", *SECTIONS)

@@ -6,12 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol
 
 from chase.core.errors import SetupError, choose
 from chase.core.interfaces import Benchmark
+from chase.core.plug_ins import load
+from chase.protocol.extensions import extended
 
 GROUP = "chase.benchmarks"
 
@@ -66,23 +68,14 @@ def find_entry(name: str) -> BenchmarkEntry:
         module, _, attribute = BUILT_IN[base].partition(":")
         return _checked(base, getattr(import_module(module), attribute))
     point = next(point for point in entry_points(group=GROUP) if point.name == base)
-    return _checked(base, _loaded(point))
+    return _checked(base, load(point, "benchmark"))
 
 
 def open_benchmark(name: str, data: Path | None = None) -> Benchmark[Any]:
-    """The benchmark of a name such as `syn-ledger` or `syn-ledger@7x40`, with its data where it has any."""
-    return find_entry(name).open(name, data)
-
-
-def _loaded(point: EntryPoint) -> object:
-    try:
-        return point.load()
-    except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise SetupError(
-            f"benchmark '{point.name}' cannot be loaded from {point.value}: {reason}. "
-            "Mend or uninstall the package that brings it."
-        ) from error
+    """The benchmark of a name such as `syn-ledger` or `syn-ledger@7x40`, with its data where it has any, and the
+    operators that are installed for it.
+    """
+    return extended(find_entry(name).open(name, data))
 
 
 def _checked(base: str, entry: object) -> BenchmarkEntry:

@@ -14,8 +14,9 @@ from chase.cli.opening import open_benchmark
 from chase.cli.options import AsJson, DataFolder
 from chase.cli.output import emit_json, emit_table, new_folder, steps
 from chase.core.errors import IntegrityError, SetupError, UserError, choose
-from chase.core.interfaces import Benchmark, Exportable, HasStatistics, HasTaskLabels
+from chase.core.interfaces import Benchmark, HasStatistics, HasTaskLabels
 from chase.core.values import CheckResult, View
+from chase.runs.export import export_benchmark
 from chase.runs.settings import VARIANTS
 from chase.runs.variants import resolve_variant
 
@@ -173,17 +174,16 @@ def export(
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a benchmark as files: tasks, records, manifest, and every document exactly as rendered.
+    """Write a benchmark under a variant as files, for checking it or for another runner (docs/own-runner.md): tasks,
+    manifest, and every document exactly as rendered.
 
-    Answers and evidence labels are in these files: they are for checking the benchmark, never for an agent.
+    Answers and evidence labels are in these files: they are for whoever runs and scores, never for an agent.
     """
     benchmark = open_benchmark(name, data)
-    if not isinstance(benchmark, Exportable):
-        raise UserError(f"{benchmark.base} cannot be exported: it is made of files that are there already.")
     transformation = resolve_variant(benchmark, variant)
     folder = new_folder(out, "--out")
     with steps(f"exporting {benchmark.name}") as progress:
-        counts = benchmark.export(transformation, folder, progress)
+        counts = export_benchmark(benchmark, transformation, folder, progress)
     payload = {"benchmark": benchmark.name, "variant": variant, "out": str(folder), **counts}
     if as_json:
         return emit_json("chase.bench.export/1", payload)

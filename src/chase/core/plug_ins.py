@@ -33,7 +33,8 @@ def load(point: EntryPoint, what: str) -> Any:
     except Exception as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise SetupError(
-            f"{what} '{point.name}' of {package_of(point)} cannot be loaded: {reason}. Mend or uninstall it."
+            f"{what} '{point.name}' cannot be loaded from {point.value}: {reason}. "
+            "Mend or uninstall the package that brings it."
         ) from error
 
 

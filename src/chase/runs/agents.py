@@ -7,15 +7,18 @@ from typing import Any
 
 from chase.challengers.llm import LanguageModelChallenger
 from chase.challengers.mining import MiningChallenger
+from chase.core.agents import Agent
 from chase.core.errors import UserError, choose
 from chase.core.interfaces import Challenger, Proposer
 from chase.models.chat import ChatModel
 from chase.proposers.llm import LanguageModelProposer
 from chase.proposers.mining import MiningProposer
+from chase.runs.agent_plug_ins import find_agent, installed
 from chase.runs.models import Models
 from chase.runs.settings import AuditSettings, Challengers, Proposers
 
 KINDS = ("mining", "llm", "coding-agent")
+"""Beside those of installed packages."""
 OF_A_COMMAND = ("coding-agent proposer", "coding-agent challenger")
 USED_BY: Mapping[str, tuple[str, ...]] = {
     "prior": ("mining proposer",),
@@ -32,6 +35,8 @@ USED_BY: Mapping[str, tuple[str, ...]] = {
 def make_proposer(settings: Proposers, models: Models) -> Proposer:
     """The Proposer that the settings name."""
     kind = proposer_kind(settings)
+    if kind not in KINDS:
+        return find_agent("proposer", kind)
     if kind == "mining":
         return MiningProposer(settings.prior)
     if kind == "coding-agent":
@@ -47,6 +52,8 @@ def make_proposer(settings: Proposers, models: Models) -> Proposer:
 def make_challenger(settings: Proposers | AuditSettings, models: Models) -> Challenger:
     """The Challenger that the settings name."""
     kind = challenger_kind(settings)
+    if kind not in KINDS:
+        return find_agent("challenger", kind)
     if kind == "mining":
         return MiningChallenger(use_diff=not settings.no_diff)
     if kind == "coding-agent":
@@ -76,10 +83,16 @@ def refuse_unused(given: Mapping[str, Any], agents: Sequence[str]) -> None:
             raise UserError(f"{flag} is for a {users}, and this run has a {' and a '.join(agents)}: leave it out.")
 
 
-def _kind(agent: str, named: str | None, model: str | None, command: tuple[str, str | None]) -> str:
+def _kind(agent: Agent, named: str | None, model: str | None, command: tuple[str, str | None]) -> str:
     """Which kind of agent is meant: what is named, else what its model or command says, else the offline one."""
     setting, given = command
-    kind = choose(agent, named, KINDS) if named is not None else "llm" if model is not None else "mining"
+    kind = (
+        choose(agent, named, (*KINDS, *installed(agent)))
+        if named is not None
+        else "llm"
+        if model is not None
+        else "mining"
+    )
     if named is None and given is not None:
         kind = "coding-agent"
     own, by_model, by_command = f"--{agent}", f"--{agent}-model", f"--{setting.replace('_', '-')}"

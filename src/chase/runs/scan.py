@@ -14,6 +14,7 @@ from chase.core.interfaces import Benchmark, Observable
 from chase.core.keyed import digest
 from chase.core.values import Json
 from chase.engine.evaluator import unseal
+from chase.protocol.extensions import installed_observables
 from chase.protocol.kit import WINDOW
 from chase.protocol.scanning.findings import Finding, Scan, Scanner
 from chase.protocol.scanning.removal import Removal, Remover
@@ -83,7 +84,7 @@ class ScanResult:
 def scan(said: RawSettings[ScanSettings], listener: Listener) -> ScanResult:
     """Scan what was asked for. Asks no model; writes nothing but, where sealed tasks are scanned, that they were."""
     settings = said.settings()
-    own = own_observables(settings.observable)
+    own = [*installed_observables(), *own_observables(settings.observable)]
     opener = Opener(listener)
     benchmark = opener.benchmark(settings)
     observables = _observables(benchmark, own)
@@ -124,11 +125,14 @@ def scan(said: RawSettings[ScanSettings], listener: Listener) -> ScanResult:
 
 
 def _observables(benchmark: Benchmark[Any], own: Sequence[Observable]) -> list[Observable]:
-    """The benchmark's, but for which window it is, which is scanned by window; and those that were given."""
+    """The benchmark's, but for which window it is, which is scanned by window; the installed ones, and those that were
+    given.
+    """
     names = {o.name for o in benchmark.observables}
     for given in own:
         if given.name in names:
-            raise UserError(f"observable={given.name}: {benchmark.base} has one of this name. Call yours otherwise.")
+            raise UserError(f"observable={given.name}: there is one of this name already. Call yours otherwise.")
+        names.add(given.name)
     return [*(o for o in benchmark.observables if o.name != WINDOW), *own]
 
 

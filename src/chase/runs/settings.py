@@ -103,7 +103,7 @@ class Challengers(Commands):
     """Who challenges, and what agents of any role may."""
 
     challenger: Annotated[str | None, Text()] = setting(
-        None, "mining (default), llm or coding-agent.", "Agents", metavar="KIND"
+        None, "mining (default), llm, coding-agent, or one that is installed.", "Agents", metavar="KIND"
     )
     challenger_model: Annotated[str | None, Text()] = setting(
         None, "A language model as Challenger.", "Agents", metavar="M"
@@ -125,7 +125,7 @@ class Proposers(Challengers, Asked):
 
     edit_space: Annotated[str, Text()] = setting("all", "What may be edited: all, documents.", "What", metavar="SPACE")
     proposer: Annotated[str | None, Text()] = setting(
-        None, "mining (default), llm or coding-agent.", "Agents", metavar="KIND", common=True
+        None, "mining (default), llm, coding-agent, or one that is installed.", "Agents", metavar="KIND", common=True
     )
     proposer_model: Annotated[str | None, Text()] = setting(
         None, "A language model as Proposer.", "Agents", metavar="M", common=True

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -16,14 +16,16 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from chase.core.errors import ChaseError, UserError
+from chase.report.heads import WantedRuns
+from chase.report.page import environment, style_sheet
 from chase.runs.stories import story
-from chase.store.records import Run
 from chase.web import words
 from chase.web.filters import KINDS, Filters
 from chase.web.following import Follower
 from chase.web.guard import Secret
 from chase.web.panes import explore
-from chase.web.viewer import Viewer, config_of, model_of, simulated
+from chase.web.reports import RESULTS, SHOWN_RUNS, Reports
+from chase.web.viewer import Viewer, config_of
 
 STATIC = Path(__file__).parent / "static"
 POLL_SECONDS = 0.5
@@ -36,26 +38,30 @@ class Pages:
     def __init__(self, viewer: Viewer, *, address: str, secret: Secret) -> None:
         self._viewer = viewer
         self._follower = Follower(viewer)
+        self._reports = Reports(viewer)
         self._address = address
         self._secret = secret
-        self._templates = Environment(
-            loader=PackageLoader("chase.web"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._templates.filters |= {name: getattr(words, name) for name in FILTERS}
-        self._templates.globals |= {"model_of": model_of, "simulated": simulated, "config_of": config_of, "tabs": tabs}
+        self._templates = templates()
 
     # Pages
 
     def runs(self, request: Request) -> Response:
-        return self._page(request, "runs.html", runs=self._viewer.store.runs()[::-1])
+        limit = _whole_number(request.query_params.get("limit"), SHOWN_RUNS)
+        wanted = WantedRuns(members=request.query_params.get("members") == "1")
+        heads, total = self._reports.heads(wanted, limit)
+        return self._page(request, "runs.html", heads=heads, total=total, limit=limit, members=wanted.members)
 
     def run(self, request: Request) -> Response:
         run = self._viewer.run(request.path_params["run"])
-        return self._page(request, "run.html", run=run, progress=self._follower.progress(run.id))
+        document = self._reports.document(run)
+        results = [section for section in document.sections if section.id == RESULTS]
+        progress = None if run.status == "finished" else self._follower.progress(run.id)
+        return self._page(request, "run.html", run=run, document=document, sections=results, progress=progress)
+
+    def section(self, request: Request) -> Response:
+        run = self._viewer.run(request.path_params["run"])
+        section = self._reports.section(run, request.path_params["section"])
+        return self._page(request, "section.html", run=run, section=section)
 
     def live(self, request: Request) -> Response:
         run = self._viewer.run(request.path_params["run"])
@@ -126,14 +132,29 @@ class Pages:
         common = {
             "workspace": self._viewer.workspace.root,
             "here": here,
+            "ending": "".join(f"/{part}" for part in here.split("/")[3:]),
             "shared": str(request.url.replace_query_params(**dict(query), token=self._secret.token)),
         }
+        if (run := facts.get("run")) is not None:
+            common |= {"head": self._reports.head(run), "tabs": self._reports.tabs(run)}
         return HTMLResponse(self._templates.get_template(template).render(**common, **facts))
 
+    def style(self, request: Request) -> Response:
+        """The style sheet of reports: their sections look here as they do there."""
+        return Response(style_sheet(), media_type="text/css")
 
-def tabs(run: Run) -> list[tuple[str, str]]:
-    """The pages of a run: the end of the address, and the word."""
-    return [("", "Overview"), ("/live", "Live"), ("/rollouts", "Rollouts")]
+
+def templates() -> Environment:
+    """Our templates and those of reports, with autoescape and the same filters."""
+    loaders = [PackageLoader("chase.web"), PackageLoader("chase.report")]
+    made = environment().overlay(loader=ChoiceLoader(loaders))
+    made.filters = {**made.filters, **{name: getattr(words, name) for name in FILTERS}}
+    return made
+
+
+def _whole_number(text: str | None, otherwise: int) -> int:
+    """A number of an address; what is none, or beyond reason, is left out."""
+    return int(text) if text is not None and text.isascii() and text.isdecimal() and 0 < len(text) < 7 else otherwise
 
 
 FILTERS = ("seconds", "span", "count", "score", "moment", "dollars", "first_line")
@@ -155,8 +176,10 @@ def make_app(viewer: Viewer, *, address: str, secret: Secret) -> Starlette:
             Route("/runs/{run}/live/events", pages.follow),
             Route("/runs/{run}/rollouts", pages.rollouts),
             Route("/runs/{run}/four/{digest}", pages.four),
+            Route("/runs/{run}/{section}", pages.section),
             Route("/rollouts", pages.rollouts),
             Route("/rollouts/{digest}", pages.rollout),
+            Route("/static/report.css", pages.style),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
         exception_handlers=handlers,

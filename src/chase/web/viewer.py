@@ -15,8 +15,6 @@ from chase.store.browsing import Browser
 from chase.store.records import Run, StoredRollout
 from chase.store.workspace import Workspace
 
-SIMULATED = "sim:reader"
-
 
 class Viewer:
     """A workspace that is looked at. Takes no lock and writes nothing; a run may be at work there."""
@@ -74,15 +72,6 @@ class Viewer:
 
 def config_of(run: Run) -> Mapping[str, Any]:
     return run.config if isinstance(run.config, Mapping) else {}
-
-
-def model_of(run: Run) -> str:
-    return str(config_of(run).get("model") or "")
-
-
-def simulated(run: Run) -> bool:
-    """Whether the model behind a run's scores is the embedded simulator."""
-    return model_of(run) == SIMULATED
 
 
 def hash_of(kind: str, names: Mapping[str, str], given: str | None) -> str | None:

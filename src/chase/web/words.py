@@ -18,7 +18,9 @@ def seconds(value: float) -> str:
 def span(between: tuple[float, float]) -> str:
     """A time that is known but for its bounds."""
     least, most = (seconds(value) for value in between)
-    return f"about {least}" if least == most else f"{least} to {most}"
+    if least == most:
+        return f"about {least}"
+    return f"{least} to {most}" if between[0] > 0 else f"at most {most}"
 
 
 def count(value: int) -> str:

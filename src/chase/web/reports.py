@@ -1,0 +1,95 @@
+"""What a run came to, for pages: its report's sections, each on a page of its own, made when it is looked at."""
+
+from __future__ import annotations
+
+from chase.core.errors import choose
+from chase.report.assembly import KINDS, about, badges, document
+from chase.report.document import Document, Section, Text
+from chase.report.facts import Measured, RunFacts, load_facts, measure
+from chase.report.heads import RunHead, WantedRuns, head_of
+from chase.report.provenance import provenance_section
+from chase.store.records import Run
+from chase.store.workspace import Workspace
+from chase.web.viewer import Viewer
+
+RESULTS = "results"
+"""The section that the first page of a run shows."""
+MEASURED = {"outcomes": "Task by task", "tokens": "Token use"}
+"""Sections that are summed up over all rollouts, which takes a second where there are many."""
+NOTHING = Measured(tokens=(), paired=())
+SHOWN_RUNS = 50
+
+
+class Reports:
+    """The reports of a workspace's runs. What is known of a finished run is kept: it does not change."""
+
+    def __init__(self, viewer: Viewer) -> None:
+        self._viewer = viewer
+        self._heads: dict[str, RunHead] = {}
+        self._documents: dict[tuple[str, bool], Document] = {}
+
+    @property
+    def workspace(self) -> Workspace:
+        return self._viewer.workspace
+
+    def heads(self, wanted: WantedRuns, limit: int) -> tuple[list[RunHead], int]:
+        """The newest runs that are wanted, and how many there are."""
+        chosen = [run for run in reversed(self._viewer.store.runs()) if wanted.takes(run)]
+        return [self.head(run) for run in chosen[:limit]], len(chosen)
+
+    def head(self, run: Run) -> RunHead:
+        if run.id in self._heads:
+            return self._heads[run.id]
+        found = head_of(self.workspace, run)
+        if run.status == "finished":
+            self._heads[run.id] = found
+        return found
+
+    def document(self, run: Run, *, measured: bool = False) -> Document:
+        """A run's report; without what has to be measured, where that is not asked for."""
+        key = (run.id, measured)
+        if key in self._documents:
+            return self._documents[key]
+        facts = load_facts(self._viewer.store, run.id)
+        if facts.kind in KINDS:
+            made = document(facts, measure(self._viewer.store, facts) if measured else NOTHING)
+        else:
+            made = _bare(facts)
+        if run.status == "finished":
+            self._documents[key] = made
+        return made
+
+    def section(self, run: Run, id: str) -> Section:
+        """One section; refused with the valid ones."""
+        made = self.document(run, measured=id in MEASURED)
+        valid = {section.id: section for section in made.sections}
+        if id in MEASURED and id not in valid:
+            nothing = Text(text="There is nothing of this in this run: no two harnesses were compared, or none ran.")
+            return Section(id=id, title=MEASURED[id], blocks=[nothing])
+        return valid[choose("page of this run", id, valid)]
+
+    def tabs(self, run: Run) -> list[tuple[str, str]]:
+        """The pages of a run: the end of each address, and its word."""
+        found = {section.id: section.title for section in self.document(run).sections if section.id != RESULTS}
+        if run.status == "finished" and len(found) > 1:
+            found |= MEASURED
+        order = sorted(found, key=lambda id: (id == "provenance", id in MEASURED))
+        own = [(f"/{id}", _SHORT.get(id, found[id])) for id in order]
+        return [("", "Overview"), ("/live", "Live"), *own[:-1], ("/rollouts", "Rollouts"), *own[-1:]]
+
+
+_SHORT = {"harnesses": "Harnesses", "methods": "Methods", "provenance": "Settings", "tried": "Search"}
+
+
+def _bare(facts: RunFacts) -> Document:
+    """Of a run that has no report: what it is and how it ended."""
+    head = facts.head
+    return Document(
+        title=f"{head.command} {head.id}",
+        verdict=head.conclusion or head.status,
+        tone="open",
+        label=head.status,
+        badges=badges(facts),
+        facts=about(facts),
+        sections=[provenance_section(facts)],
+    )

@@ -33,6 +33,8 @@ EACH = ALPHA / (4 * ENTRIES)
 SIZES = (24, 76, 208)
 SHOWN = (8, 16, 24, 48, 76, 120, 208, 320, 448)
 """Of the plot of radius against n."""
+CUTS = (0.5, 0.75, 0.9)
+"""The authors' two, and ours."""
 GAFFKE_DRAWS = 60
 """Its radius hardly varies, and it is made one sample at a time."""
 
@@ -129,10 +131,14 @@ def radii(case: Case, n: int, draws: int, seed: int) -> dict[str, float]:
 def cuts(case: Case, n: int, draws: int, seed: int) -> dict[str, float]:
     """What betting's radius would be if one bet could lose other shares of the capital."""
     drawn = np.random.default_rng(seed).choice(case.values, size=(draws, n), p=case.shares)
+    return radius_by_cut(drawn, case.support)
+
+
+def radius_by_cut(drawn: Values, support: Support) -> dict[str, float]:
     found = {}
-    for cut in (0.5, 0.75, 0.9):
+    for cut in CUTS:
         with patch.object(module, "CUT", cut):
-            found[f"{cut:g}"] = round(betting(drawn, case.support), 4)
+            found[f"{cut:g}"] = round(betting(drawn, support), 4)
     return found
 
 

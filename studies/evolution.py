@@ -36,7 +36,15 @@ from chase.proposers.mining import MiningProposer
 from chase.store.store import Store
 from chase.testing.ledger import H0
 from studies.evolution_summary import CHASE, EQUAL, LABELS, PLAIN, REPAIR, summary
-from studies.evolution_worth import Bench, Kept, certification_means, entries_elsewhere, entries_of, worth
+from studies.evolution_worth import (
+    Bench,
+    Kept,
+    certification_means,
+    entries_elsewhere,
+    entries_of,
+    variants_of,
+    worth,
+)
 from studies.reader_scores import write
 from studies.report import evolution as tables
 from studies.running import Row, opened, rows_of, with_reader, workspace
@@ -89,14 +97,14 @@ def case_rows(case: Mapping[str, Any]) -> list[Row]:
 
 
 async def _rows(case: Mapping[str, Any], model: ChatModel, sandbox: Sandbox) -> list[Row]:
-    benchmark, _ = opened(case["benchmark"])
+    benchmark, kit = opened(case["benchmark"])
     plan = _plan(case)
     with workspace() as store:
         evolved = {row: await _evolved(row, plan, store, model, sandbox) for row in (CHASE, REPAIR, PLAIN, EQUAL)}
         used = {row: _used(store, row) for row in evolved}
     bench, elsewhere = (Bench(model=model, sandbox=sandbox, kept=kept) for kept in ({}, _ELSEWHERE))
     finals = [H0, *(outcome.final.harness for outcome in evolved.values())]
-    means = await certification_means(bench, benchmark, finals, plan.seed)
+    means = await certification_means(bench, benchmark, finals, plan.seed, variants_of(benchmark, kit))
     return [
         {
             **case,

@@ -24,7 +24,7 @@ from chase.methods.evolution import EvolutionOutcome
 from chase.models.chat import ChatModel
 from chase.protocol.kit import ProtocolKit
 from chase.testing.ledger import H0
-from studies.running import Row, opened
+from studies.running import Row
 
 DRAWS = 3
 """Fresh random protocols for each benchmark."""
@@ -84,16 +84,21 @@ def variants_of(benchmark: SynLedger, kit: ProtocolKit) -> dict[str, Transformat
     return {**{name: benchmark.variant(name) for name in named}, **drawn}
 
 
-async def certification_means(bench: Bench, benchmark: SynLedger, harnesses: Iterable[Harness], seed: int) -> Means:
+async def certification_means(
+    bench: Bench,
+    benchmark: SynLedger,
+    harnesses: Iterable[Harness],
+    seed: int,
+    variants: Mapping[str, Transformation[Any]],
+) -> Means:
     """Each harness under each variant on the certification tasks, one rollout of each task.
 
     The harnesses take turns on a task, so that its files are made once.
     """
-    _, kit = opened(benchmark.name)
     distinct = {harness.hash: harness for harness in harnesses}
     tasks = benchmark.tasks("cert")
     found: dict[str, dict[str, float]] = {name: {} for name in distinct}
-    for variant, transformation in variants_of(benchmark, kit).items():
+    for variant, transformation in variants.items():
         totals = dict.fromkeys(distinct, 0.0)
         for task in tasks:
             for name, harness in distinct.items():
@@ -159,9 +164,9 @@ async def entries_elsewhere(bench: Bench, evolved: EvolutionOutcome, planted: tu
     for entry, row in zip(evolved.archive.entries, found, strict=True):
         harness, operators = evolved.harnesses[entry.round].harness, entry.transformation["operators"]
         aspects = sorted({o["arguments"].get("aspect", "") for o in operators} - {"", "records"})
-        row["elsewhere"] = await _destruction(bench, planted, harness, operators)
+        row["elsewhere"] = await destruction_elsewhere(bench, planted, harness, operators)
         row["leans"] = {
-            aspect: await _destruction(
+            aspect: await destruction_elsewhere(
                 bench, planted, harness, [{"name": "equalise", "arguments": {"aspect": aspect}, "seed": 7}]
             )
             for aspect in aspects
@@ -185,7 +190,9 @@ def _words(operator: Json) -> str:
     return f"{operator['name']} {' '.join(map(str, operator['arguments'].values()))}"
 
 
-async def _destruction(bench: Bench, planted: tuple[str, ...], harness: Harness, operators: Sequence[Any]) -> float:
+async def destruction_elsewhere(
+    bench: Bench, planted: tuple[str, ...], harness: Harness, operators: Sequence[Any]
+) -> float:
     """`Δ_b` over the evolution tasks of the other benchmarks."""
     total, count = 0.0, 0
     for seed in OTHER_SEEDS:

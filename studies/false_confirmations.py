@@ -2,16 +2,19 @@
 
 `python -m studies.false_confirmations` rolls a cheat and an honest harness out with the simulated reader on benchmarks
 that nothing was developed on, under a placebo and two operators, ten rollouts of each task. Then it draws confirmation
-sets of 16, 24 and 48 of those tasks a thousand times each, five of the ten with replacement, and asks the paper's rule
-(`Δ̂ ≥ η`) and the calibrated one. With common random numbers the four cells of a gain destruction have the same
+sets of 16, 24, 48 and 96 of those tasks a thousand times each, five of the ten with replacement, and asks the paper's
+rule (`Δ̂ ≥ η`) and the calibrated one. With common random numbers the four cells of a gain destruction have the same
 rollouts, which have the same draws; with independent ones each cell has rollouts of its own choice. What a variant
-really destroys on these tasks is the mean over all rollouts: nothing at all in the case of the placebo.
+really destroys on these tasks is the mean over all rollouts: nothing at all in the case of the placebo. On the same
+scores it measures how wide certificates by betting are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from itertools import product
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -21,15 +24,19 @@ from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
 from chase.models.chat import ChatModel
+from chase.stats.bounded import DESTRUCTIONS
 from chase.stats.comparisons import student_quantile
 from chase.stats.sequential import looks, sequential_look
 from chase.testing.ledger import H0
+from studies.certificates import hoeffding, radius_by_cut
 from studies.planted_harnesses import CARE, harness_of
 from studies.reader_scores import write
 from studies.running import Row, opened, rows_of, share_of, with_reader
 
-SEEDS = (871, 872)
-SIZES = (16, 24, 48)
+SEEDS = (881, 882)
+SIZES = (16, 24, 48, 96)
+CERTIFIED_SIZES, CERTIFIED_ROLLOUTS = (76, 208), 3
+"""Of certifications, for the width of certificates."""
 POOL, ROLLOUTS = 10, 5
 """Rollouts of a task that there are, and that a confirmation has."""
 ROUNDS, ALPHA, ETA, DRAWS = 3, 0.05, 0.05, 1_000
@@ -144,15 +151,33 @@ def judged(four: Sequence[Scores], tasks: int, *, common: bool) -> Row:
     }
 
 
+def certified(four: Sequence[Scores], tasks: int) -> Row:
+    """How wide a certificate by betting is on such scores, by how much of the capital one bet may lose: three rollouts,
+    common random numbers. No choice was made on these scores.
+    """
+    rng = np.random.default_rng(SEEDS[1])
+    sets = np.array([drawn(four, tasks, rng, common=True)[:, :CERTIFIED_ROLLOUTS].mean(axis=1) for _ in range(200)])
+    return {"tasks": tasks, "hoeffding": round(hoeffding(sets, DESTRUCTIONS), 4), **radius_by_cut(sets, DESTRUCTIONS)}
+
+
+def judged_case(case: Mapping[str, Any]) -> tuple[list[Row], list[Row]]:
+    """Both tables' rows of a harness under a variant."""
+    four: Sequence[Scores] = case["cells"]
+    true = sum(sign * float(cell.mean()) for sign, cell in zip(SIGNS, four, strict=True))
+    about = {"harness": case["harness"], "variant": case["variant"], "true": round(true, 4)}
+    rules = [{**about, **judged(four, tasks, common=common)} for common in (False, True) for tasks in SIZES]
+    return rules, [{**about, **certified(four, tasks)} for tasks in CERTIFIED_SIZES]
+
+
 def main() -> None:
-    rows, found = rows_of("false_confirmations", cases(), measured), []
-    for harness, variant in product(list(HARNESSES)[1:], list(VARIANTS)[1:]):
-        four = cells(rows, harness, variant)
-        true = sum(sign * float(cell.mean()) for sign, cell in zip(SIGNS, four, strict=True))
-        about = {"harness": harness, "variant": variant, "true": round(true, 4)}
-        found += [{**about, **judged(four, tasks, common=common)} for common in (False, True) for tasks in SIZES]
+    rows = rows_of("false_confirmations", cases(), measured)
+    pairs = product(list(HARNESSES)[1:], list(VARIANTS)[1:])
+    judging = [{"harness": h, "variant": v, "cells": cells(rows, h, v)} for h, v in pairs]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        found = list(pool.map(judged_case, judging))
     settings = {"seeds": SEEDS, "rollouts": ROLLOUTS, "alpha": ALPHA, "rounds": ROUNDS, "eta": ETA, "draws": DRAWS}
-    write("false_confirmations", {**settings, "table": found})
+    table, certificates = ([row for each in found for row in each[place]] for place in (0, 1))
+    write("false_confirmations", {**settings, "table": table, "certificates": certificates})
 
 
 if __name__ == "__main__":

@@ -262,7 +262,54 @@ def false_confirmations() -> Iterator[str]:
         yield f"| {about} | {sizes} | {shares[2]} |"
 
 
+def confirmation_rules(name: str = "confirmation_rules") -> Iterator[str]:
+    """Evolution under both rules of confirmation: archives, gains and rollouts, then the differences by seed."""
+    summary = _load(name)["summary"]
+    headings = (
+        "Confirmation sets", "Rule", "tested", "not taken", "archived", "false", "placebos confirmed", "G_rel", "G_0",
+        "Δ_BS", "rollouts", "of them confirming", "a cue in H*", "H* is H_0",
+    )  # fmt: skip
+    yield f"| {' | '.join(headings)} |"
+    yield f"|{' --- |' * len(headings)}"
+    for sets, found in summary.items():
+        for rule, row in found["rules"].items():
+            placebos = f"{_share(row['placebos'])}, {row['placebos_differ']} not exactly 0"
+            counts = [rule, *(str(row[key]) for key in ("tested", "not_taken", "entries")), _share(row["false"])]
+            gains = [_points(row[key]) for key in ("g_rel", "g_0", "delta_bs")]
+            costs = [_count(row[key]) for key in ("rollouts", "confirming")]
+            shares = [_bare_share(row[key]) for key in ("cue_in_final", "final_is_initial")]
+            yield f"| {sets} | {' | '.join([*counts, placebos, *gains, *costs, *shares])} |"
+    yield ""
+    yield "| Calibrated − paper, by seed | archived a run | G_rel | G_0 | Δ_BS | rollouts | of them confirming |"
+    yield f"| --- |{' --- |' * 6}"
+    for sets, found in summary.items():
+        differences = found["differences"]
+        points = [interval(differences[key]) for key in ("g_rel", "g_0", "delta_bs")]
+        plain = [_plain_interval(differences[key], digits) for key, digits in RULE_COUNTS.items()]
+        yield f"| {sets} | {' | '.join([plain[0], *points, *plain[1:]])} |"
+
+
+RULE_COUNTS = {"archived": 1, "rollouts": 0, "confirming": 0}
+"""Figures that are no points, with the digits that they are told to."""
+
+
+def _plain_interval(estimate: Mapping[str, float], digits: int) -> str:
+    value, low, high = (format(estimate[key], f"+,.{digits}f") for key in ("value", "low", "high"))
+    return f"{value} [{low}, {high}]"
+
+
+def cuts() -> Iterator[str]:
+    """Of docs/statistics.md: how wide certificates by betting are on scores that no choice was made on."""
+    yield "| Harness | Variant | n | Hoeffding | cut 1/2 | cut 3/4 | cut 0.9 | 0.9 / Hoeffding |"
+    yield f"| --- |{' --- |' * 7}"
+    for row in _load("false_confirmations")["certificates"]:
+        radii = " | ".join(f"{row[key]:.3f}" for key in ("hoeffding", "0.5", "0.75", "0.9"))
+        share = f"{100 * row['0.9'] / row['hoeffding']:.0f} %"
+        yield f"| {row['harness']} | {row['variant']} | {row['tasks']} | {radii} | {share} |"
+
+
 TABLES = {
+    "confirmation_rules": confirmation_rules,
     "false_confirmations": false_confirmations,
     "competent_reader": competent,
     "compare": partial(comparison, "compare"),

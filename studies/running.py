@@ -35,7 +35,7 @@ from studies.reader_scores import RESULTS
 Row = dict[str, Any]
 MEMORY = Path("/dev/shm")
 ROOM_BYTES = 4_000_000_000
-PRINTING = ("studies.evolution_summary", "studies.report")
+PRINTING = ("studies.evolution_summary", "studies.rules_summary", "studies.report")
 
 
 @lru_cache(maxsize=4)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from docs import make_fixed_filter
 from studies.reader_scores import RESULTS
-from studies.report import FAULTS, TABLES, intervals
+from studies.report import FAULTS, TABLES, cuts, intervals
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "results.md").read_text()
@@ -38,6 +38,14 @@ def test_the_table_of_intervals_stands_on_its_page_and_no_bounded_one_misses_mor
         for size in case["sizes"].values():
             for side in ("misses_below", "misses_above"):
                 assert size["bounded"][side] <= 0.025 + 2.33 * (0.025 * 0.975 / found["draws"]) ** 0.5
+
+
+def test_the_table_of_cuts_stands_on_its_page_and_ours_is_the_narrowest_on_scores_it_was_not_chosen_on() -> None:
+    lines = list(cuts())
+    assert len(lines) == 2 + 12
+    assert [line for line in lines if line not in (DOCS / "statistics.md").read_text().splitlines()] == []
+    for row in json.loads((RESULTS / "false_confirmations.json").read_text())["certificates"]:
+        assert row["0.9"] < row["0.75"] < row["0.5"] < row["hoeffding"]
 
 
 def test_every_line_of_the_study_of_faults_stands_on_its_page_and_nothing_was_lost() -> None:

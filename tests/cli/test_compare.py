@@ -79,13 +79,47 @@ def test_a_comparison_from_one_command(chase: Commands, tmp_path: Path) -> None:
     assert "simulated reader" in shown.out
     assert "does not imply" in shown.out
     tables = folder / found["run"] / "tables"
-    names = ("results", "differences", "features", "tokens-optimisation", "tokens-certification", "paper")
+    names = (
+        "results",
+        "differences",
+        "certificates",
+        "features",
+        "tokens-optimisation",
+        "tokens-certification",
+        "paper",
+    )
     assert {path.name for path in tables.iterdir()} == {f"{n}.{e}" for n in names for e in ("md", "tex", "csv")}
     with (tables / "results.csv").open() as file:
         rows = {row["method"]: row for row in csv.DictReader(file)}
     assert float(rows["meta-harness"]["g_rel"]) == found["methods"]["meta-harness"]["g_rel"]["value"]
     assert r"\toprule" in (tables / "results.tex").read_text()
     assert "| meta-harness |" in (tables / "results.md").read_text()
+
+
+def test_each_method_has_the_certificates_that_a_run_of_its_own_would_have(chase: Commands, tmp_path: Path) -> None:
+    methods = ("--methods", "raw-harness,chase:epsilon=1:eta=0", "--rounds", 2)
+    found = chase.json(*compare("--seeds", "1", methods=methods))
+    by_method = {each["method"]: each for each in found["certificates"]}
+    alone = chase.json(
+        "evolve", "--benchmark", "syn-ledger@7", "--model", "sim:reader", *SIZES[:-2], "--eta", "0", "--epsilon", "1",
+        "--rounds", 2, "--seed", 1, "--workspace", tmp_path / "alone",
+    )  # fmt: skip
+    assert alone["archive"]
+    assert alone["final"]["changes"], "H* is another harness, so that there is something to bound"
+    mine = by_method["chase:epsilon=1:eta=0"]["theorems"]
+    assert mine == alone["theorems"]
+    assert mine["archive_size"] == 1 + len(alone["archive"])
+    assert not by_method["chase:epsilon=1:eta=0"]["unchanged"]
+    assert by_method["raw-harness"]["unchanged"]
+    assert by_method["raw-harness"]["theorems"]["archive_size"] == 1
+    shown = chase("compare", "--resume", found["run"]).out
+    assert "Certificates of each H*" in shown
+    with (tmp_path / ".chase" / "runs" / found["run"] / "tables" / "certificates.csv").open() as file:
+        rows = {row["method"]: row for row in csv.DictReader(file)}
+    told = rows["chase:epsilon=1:eta=0"]
+    for way in ("hoeffding", "betting"):
+        assert float(told[f"delta_bs_upper_{way}"]) == mine["neutral"][way]["delta_bs_upper"]
+        assert float(told[f"gamma_upper_{way}"]) == mine["theorem1"][way]["gamma_upper"]
 
 
 def test_an_interrupted_comparison_goes_on_and_pays_nothing_twice(
@@ -222,6 +256,12 @@ def test_without_a_neutral_variant_the_table_is_over_the_archive(
         assert row["r_min"]["value"] <= row["r_avg"]["value"] <= max(row["r_rel"]["value"], row["r_avg"]["value"])
         assert row["r_rel"]["over_seeds"] is None
     assert found["archives"]["1"]
+    for certified in found["certificates"]:  # every method under the one archive
+        assert certified["theorems"]["archive_size"] == 1 + len(found["archives"]["1"])
+        assert certified["theorems"]["neutral"] is None
+        gamma = found["methods"][certified["method"]]["gamma"]["value"]
+        radius = certified["theorems"]["s_delta"]
+        assert certified["theorems"]["theorem1"]["hoeffding"]["gamma_upper"] == pytest.approx(gamma + radius)
     assert any("Γ is near 0" in said for said in found["explanations"])
     assert not any("No counterfactual" in said for said in found["explanations"])
     found = chase.json(

@@ -6,9 +6,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from chase.stats.planning import certification_designs, cheapest, confirmation_designs, doubling, hoeffding_tasks
+from chase.stats.betting import upper_bounds
+from chase.stats.bounded import DESTRUCTIONS
+from chase.stats.certificate_planning import hoeffding_tasks, tasks_by_betting, tasks_by_hoeffding
+from chase.stats.planning import certification_designs, cheapest, confirmation_designs, doubling
 from chase.stats.power import Noise, confirmation_power
 from chase.store.records import Use
 from chase.store.store import Store
@@ -30,9 +34,9 @@ def chase(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], t
 
 
 def test_hoeffdings_tasks_are_those_of_the_papers_radius() -> None:
-    """Of two counterfactuals at n = 76 it is 0.7309."""
-    assert hoeffding_tasks(0.7310, alpha=0.05, archive=2) == 76
-    assert hoeffding_tasks(0.7308, alpha=0.05, archive=2) == 77
+    """With |A| = 2 at n = 76 it is 0.7309."""
+    assert hoeffding_tasks(0.7310, alpha=0.05, archive_size=2) == 76
+    assert hoeffding_tasks(0.7308, alpha=0.05, archive_size=2) == 77
 
 
 def test_noise_between_tasks_is_bought_off_with_tasks_alone() -> None:
@@ -57,7 +61,55 @@ def test_one_rollout_of_many_tasks_is_the_cheapest_where_tasks_differ() -> None:
     assert designs[1].tasks < designs[0].tasks
 
 
+CERTIFICATE = {"alpha": 0.05, "archive_size": 4, "power": 0.8}
+
+
+def test_by_hoeffding_what_is_added_to_the_radius_is_the_bad_luck_that_the_power_allows() -> None:
+    """√(8 ln 320) is 6.7933 and the 80 % quantile 0.8416: ((6.7933 + 0.8416 · 0.4) / 0.15)² is 2260.2."""
+    assert tasks_by_hoeffding(0.15, 0.4, **CERTIFICATE) == 2260
+    assert tasks_by_hoeffding(0.15, 0.4, **{**CERTIFICATE, "power": 0.5}) == hoeffding_tasks(
+        0.15, alpha=0.05, archive_size=4
+    )
+
+
+@pytest.mark.parametrize(("delta", "sd", "jump"), [(0.15, 0.4, 1.0), (0.15, 0.8, 1.0), (0.3, 1.3, 2.0)])
+def test_by_betting_the_planned_tasks_have_the_power_that_was_asked_for(delta: float, sd: float, jump: float) -> None:
+    """By simulation, seed 101: 300 certifications of values that are 0 or ±jump."""
+    tasks, each = tasks_by_betting(delta, sd, **CERTIFICATE), 0.05 / 16
+    rare, rng = (sd / jump) ** 2, np.random.default_rng(101)
+    shares = []
+    for n in (round(0.8 * tasks), tasks, round(1.25 * tasks)):
+        drawn = rng.choice([-jump, 0.0, jump], p=[rare / 2, 1 - rare, rare / 2], size=(300, n))
+        shares.append((upper_bounds(drawn, DESTRUCTIONS, each) < delta).mean())
+    assert shares[0] < 0.8
+    assert 0.74 < shares[1] < 0.93
+    assert shares[2] > 0.85
+
+
+def test_a_certificate_takes_more_tasks_for_more_entries_more_noise_less_error_and_less_destruction() -> None:
+    base = {"delta": 0.2, "sd": 0.5, **CERTIFICATE}
+    for way in (tasks_by_hoeffding, tasks_by_betting):
+        usual = way(**base)
+        for harder in ({"archive_size": 8}, {"sd": 0.8}, {"alpha": 0.01}, {"delta": 0.1}, {"power": 0.95}):
+            assert way(**{**base, **harder}) > usual
+    assert tasks_by_betting(**base) < tasks_by_hoeffding(**base)
+
+
 # The command
+
+
+def test_certificates_are_planned_by_both_ways(chase: Commands) -> None:
+    payload = chase.json("plan", "--benchmark", "syn-ledger@7", "--sd", 0.4, "--rounds", 3)
+    both = payload["plans"]["given"]["certificates"]
+    (hoeffding,), (betting,) = ([d for d in both[way] if d["rollouts"] == 5] for way in ("hoeffding", "betting"))
+    assert payload["archive_size"] == 4
+    assert hoeffding["tasks"] == 2260
+    assert hoeffding["episodes"] == 2 * 4 * 5 * 2260
+    assert 120 < betting["tasks"] < 180
+    assert payload["hoeffding_tasks"] == 2051  # 8 ln(16/0.05) / 0.15² is 2050.97
+    printed = chase("plan", "--benchmark", "syn-ledger@7", "--sd", 0.4).out
+    assert "to prove that what destroys nothing destroys less than 15 points: |A| = 4" in printed
+    assert "2,260" in printed
 
 
 def test_a_deviation_is_planned_with_and_the_cost_of_each_design_is_told(chase: Commands) -> None:

@@ -139,6 +139,7 @@ async def test_its_power_is_told_first_and_warned_of(officeqa_kit: ProtocolKit) 
     assert "a gain destruction of 15 points is confirmed 0 % of the time; 80 % takes 43 tasks" in said[0]
     assert "warning: that is less than every second time" in said[1]
     assert "43 tasks would find it 80 % of the time" in evolved.warnings[-1]
+    assert "the paper's rule is recommended" in evolved.warnings[-1]
 
 
 class Placeboed(OfficeQA):

@@ -118,3 +118,21 @@ def test_a_method_that_does_not_search_on_both_sets_has_no_theorem_2_or_3() -> N
 
 def test_nothing_is_said_where_nothing_was_certified() -> None:
     assert theorems_of({**found(), "certification": None}) is None
+
+
+def test_theorem_3_speaks_of_rounds_that_are_not_confirmed_at_the_theorys_threshold_either() -> None:
+    def sentences(destruction: float, **more: Any) -> list[str]:
+        result = found()
+        result["rounds"][1]["confirmation"] |= {"destruction": {"value": destruction}, **more}
+        theorems: Any = theorems_of(result)
+        return [s for s in theorems["evolution"]["sentences"] if s.startswith("Theorem 3")]
+
+    looks = [{"rollouts": 2}, {"rollouts": 4}]
+    assert sentences(0.1)[0].startswith("Theorem 3, round 2")
+    assert sentences(1.79)[0].startswith("Theorem 3, round 2")  # ε + x_t is 0.05 + 1.757
+    assert sentences(1.82) == [NOTHING]
+    assert sentences(0.1, test={"rollouts": 5, "looks": looks}) == [NOTHING]
+    assert sentences(0.1, test={"rollouts": 4, "looks": looks})[0].startswith("Theorem 3, round 2")
+
+
+NOTHING = "Theorem 3 says nothing: it is about rounds that were tested in full and not confirmed; there was none."

@@ -26,8 +26,9 @@ def compare(given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson =
     and CSV.
 
     JSON: `run, config, seeds[], certified, columns[], methods.NAME.{r_rel, r_0, g_rel, g_0, delta_bs | r_avg, r_min,
-    gamma, delta_ts}, differences[], features, tokens, members[], paper, warnings`; a figure is an estimate over tasks
-    with `over_seeds` and `by_seed`; with --dry-run `per_rollout, rollouts[], agents[], total` (chase.forecast/1).
+    gamma, delta_ts}, differences[], certificates[{method, seed, theorems}], features, tokens, members[], paper,
+    warnings`; a figure is an estimate over tasks with `over_seeds` and `by_seed`; with --dry-run `per_rollout,
+    rollouts[], agents[], total` (chase.forecast/1).
     """
     if dry_run:
         return show_forecast(chase.forecast_compare(**given, progress=True), as_json)

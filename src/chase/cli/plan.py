@@ -25,7 +25,8 @@ def plan(given: Mapping[str, Any], as_json: AsJson = False) -> None:
 
     JSON: `benchmark, delta, alpha, rounds, power, round_alpha, archive, set {role, tasks, rollouts}, noise {source,
     independent {between, within}, common}, plans.<noise> {sd, power {now, tasks, rollouts}, confirmation[],
-    certification[]}, hoeffding_tasks`; a design is `{rollouts, tasks, episodes, tokens, usd, cheapest}`.
+    certification[], certificates {hoeffding[], betting[]}}, archive_size, hoeffding_tasks`; a design is `{rollouts,
+    tasks, episodes, tokens, usd, cheapest}`.
     """
     result = chase.plan(**given)
     return emit_json(result.schema, result.payload) if as_json else _print(result)
@@ -49,7 +50,22 @@ def _print(result: PlanResult) -> None:
         emit_table(_table("to confirm it, four cells in one round", planned["confirmation"]))
         archived = f"to certify it: {found['archive']} counterfactuals, all bounds together"
         emit_table(_table(archived, planned["certification"]))
+        proved = (
+            f"to prove that what destroys nothing destroys less than {delta:g} points: |A| = {found['archive_size']}"
+        )
+        emit_table(_certificates(f"{proved}, all bounds together", planned))
     echo(f"\nThe paper's certificate (Hoeffding) has this radius at {found['hoeffding_tasks']:,} tasks, for any noise.")
+
+
+def _certificates(title: str, planned: Mapping[str, Any]) -> Table:
+    """What a certificate takes by each way; by the same design each entry costs the same."""
+    table = Table(title=title, title_justify="left")
+    for column in ("rollouts of a task", "tasks, Hoeffding", "episodes", "tasks, betting", "episodes"):
+        table.add_column(column, justify="right")
+    for each in zip(*planned["certificates"].values(), strict=True):
+        cells = (f"{design[key]:,}" for design in each for key in ("tasks", "episodes"))
+        table.add_row(str(each[0]["rollouts"]), *cells)
+    return table
 
 
 def _table(title: str, designs: Sequence[Mapping[str, Any]]) -> Table:

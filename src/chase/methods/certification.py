@@ -131,9 +131,8 @@ async def certify(
     pair = [Contender(name="H0", harness=initial.harness), Contender(name="H*", harness=final.harness)]
     means = await arena.means(pair, variants, "cert")
     gains = {v.name: gain(means["H*", v.name], means["H0", v.name]) for v in variants}
-    archived = {name: per_task for name, per_task in gains.items() if name != NEUTRAL}
-    summary = archive_summary(archived, released=RELEASED)
-    searched = {role: benchmark.tasks(role) for role in SEARCH if role in benchmark.roles}
+    summary = archive_summary(_archived(gains), released=RELEASED)
+    bounds = bounds_of(gains, variants, benchmark=benchmark, tasks=evaluator.tasks("cert"), seed=run_seed)
     evo = await arena.means(pair, variants[:1], "evo")
     search = gain(evo["H*", RELEASED], evo["H0", RELEASED])
     elsewhere = {role: _elsewhere(await arena.means(pair, variants[:1], role)) for role in others}
@@ -153,14 +152,48 @@ async def certify(
         invalid=invalid,
         variants={v.name: v.transformation.hash for v in variants},
         elsewhere=elsewhere,
-        certificate=certificate(archived, released=RELEASED, alpha=ALPHA, seed=run_seed),
-        neutral=_measured_neutral(gains, run_seed),
-        composition=_composition(benchmark, variants, evaluator.tasks("cert")),
+        certificate=bounds.certificate,
+        neutral=bounds.neutral,
+        composition=bounds.composition,
         search=search_terms(
-            store.used(run), searched, initial=initial.harness.hash, released=variants[0].transformation.hash,
-            seed=run_seed,
+            store.used(run), searched_sets(benchmark), initial=initial.harness.hash,
+            released=variants[0].transformation.hash, seed=run_seed,
         ),
     )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """What gains on the sealed tasks certify, as in a `CertificationOutcome`."""
+
+    certificate: Certificate
+    neutral: Mapping[str, ArchiveBounds] | None
+    composition: Composition | None
+
+
+def bounds_of(
+    gains: Mapping[str, PerTask],
+    variants: Sequence[Variant],
+    *,
+    benchmark: Benchmark[Any],
+    tasks: Sequence[str],
+    seed: int,
+) -> Bounds:
+    """From each variant's gain, task by task: the released benchmark, an archive, and `B_0` where it was measured."""
+    return Bounds(
+        certificate=certificate(_archived(gains), released=RELEASED, alpha=ALPHA, seed=seed),
+        neutral=_measured_neutral(gains, seed),
+        composition=_composition(benchmark, variants, tasks),
+    )
+
+
+def searched_sets(benchmark: Benchmark[Any]) -> dict[str, Sequence[str]]:
+    """The task sets that are searched on, with their tasks."""
+    return {role: benchmark.tasks(role) for role in SEARCH if role in benchmark.roles}
+
+
+def _archived(gains: Mapping[str, PerTask]) -> dict[str, PerTask]:
+    return {name: per_task for name, per_task in gains.items() if name != NEUTRAL}
 
 
 def _committed(evolved: EvolutionOutcome) -> dict[str, Json]:

@@ -37,7 +37,7 @@ def _results(result: Found, made: Mapping[str, Table]) -> Section:
         blocks.append(_kept(result))
     else:
         blocks.append(Text(text="The sealed tasks were left alone (--no-certify): there are no results to compare."))
-    for name in ("differences", "paper"):
+    for name in ("differences", "certificates", "paper"):
         if name in made:
             blocks.append(Tabular(table=made[name]))
     return Section(id="results", title="What came out", blocks=blocks)

@@ -129,7 +129,7 @@ def _evolution(found: Found, assumed: Assumed, alpha: float) -> dict[str, Json] 
         second = theorem_2(
             c=assumed.c, d=assumed.d, gamma=assumed.gamma, r=r, rounds=rounds, estimated=True, alpha=alpha
         )
-    third = list(_theorem_3(found, assumed, r, alpha))
+    third = list(_theorem_3(found, assumed, r, radii, alpha))
     return {
         "r": r,
         "r_least": least,
@@ -145,10 +145,12 @@ def _evolution(found: Found, assumed: Assumed, alpha: float) -> dict[str, Json] 
     }
 
 
-def _theorem_3(found: Found, assumed: Assumed, r: float, alpha: float) -> Iterator[dict[str, Json]]:
+def _theorem_3(
+    found: Found, assumed: Assumed, r: float, radii: Mapping[str, float], alpha: float
+) -> Iterator[dict[str, Json]]:
     """Theorem 3 at each round that was tested and not confirmed, where γ was given."""
     config = found["config"]
-    for tested in _unconfirmed(found):
+    for tested in _unconfirmed(found, radii):
         if assumed.gamma is not None:
             said = theorem_3(
                 epsilon=float(config["epsilon"]), gamma=assumed.gamma, r=r, n=config["tasks"][tested["role"]],
@@ -157,12 +159,25 @@ def _theorem_3(found: Found, assumed: Assumed, r: float, alpha: float) -> Iterat
             yield {"round": tested["round"], **said}
 
 
-def _unconfirmed(found: Found) -> list[dict[str, Any]]:
-    """Rounds whose valid proposal was tested and not confirmed. The run's η is below the theory's, so none of them is
-    confirmed there.
+def _unconfirmed(found: Found, radii: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Rounds whose valid proposal was tested, was not confirmed, and is not confirmed at the theory's threshold either,
+    whatever γ is: `Δ̂ < ε + x_t`. A sequential test that ended early has no `Δ̂` of the whole set, and is left out.
     """
     tested = [{"round": record["round"], **(record.get("confirmation") or {})} for record in found["rounds"]]
-    return [one for one in tested if one.get("destruction") is not None and not one["confirmed"]]
+    least = float(found["config"]["epsilon"])
+    return [
+        one
+        for one in tested
+        if one.get("destruction") is not None
+        and not one["confirmed"]
+        and not _ended_early(one)
+        and one["destruction"]["value"] < least + radii[one["role"]]
+    ]
+
+
+def _ended_early(confirmation: Found) -> bool:
+    test = confirmation.get("test")
+    return test is not None and test["looks"][-1]["rollouts"] < test["rollouts"]
 
 
 def _radius_in_words(search: Found, r: float) -> str:
@@ -189,8 +204,8 @@ def _theorem_2_in_words(second: Found | None, least: float) -> Iterator[str]:
 def _theorem_3_in_words(
     found: Found, third: list[dict[str, Any]], r: float, radii: Mapping[str, float]
 ) -> Iterator[str]:
-    if not (unconfirmed := _unconfirmed(found)):
-        yield "Theorem 3 says nothing: it is about rounds that were tested and not confirmed, and there was none."
+    if not (unconfirmed := _unconfirmed(found, radii)):
+        yield "Theorem 3 says nothing: it is about rounds that were tested in full and not confirmed; there was none."
     if third:
         for said in third:
             yield from (f"Theorem 3, round {said['round']}: {sentence}" for sentence in said["sentences"])

@@ -17,6 +17,7 @@ from chase.methods.registry import DEFAULT_METHOD
 from chase.methods.run import Plan
 from chase.runs.accounting import counts_of, episodes_of, served_models, total_counts
 from chase.runs.agents import challenger_kind, make_challenger, make_proposer, proposer_kind, refuse_unused
+from chase.runs.compared_certificates import certificates
 from chase.runs.comparison import explanations, features, figures, paper_figures
 from chase.runs.comparison_forecast import forecast_comparison
 from chase.runs.comparison_tables import write_tables
@@ -131,6 +132,7 @@ class Comparison(Prepared[CompareSettings]):
             sealed = await measure_sealed(watched, finished, initial=self.initial, reason=self.settings.reopen or "")
             found = {"certified": True, **figures(sealed, self.specs, self.seeds, neutral=neutral)}
             found["explanations"] = explanations(found, neutral=neutral)
+            found["certificates"] = certificates(run, sealed, finished)
         payload = {
             "run": run.id,
             "config": self.identity(run.model.fingerprint),

@@ -54,16 +54,18 @@ def forecast_comparison(
 
 
 def _certification(members: Sequence[Member], specs: Sequence[Spec], seeds: int) -> Rollouts:
-    """Each `H*` and `H_0` under every variant; at least `H_0` alone, where nothing better is found by anybody."""
+    """Each `H*` and `H_0` under every variant; at least `H_0` alone, where nothing better is found by anybody.
+
+    Where `B_0` is known each `H*` with an archive is measured under its own, else all are under one.
+    """
     plan = members[0].plan
     each = len(plan.benchmark.tasks(CERT)) * plan.rollouts[CERT] * seeds
-    least, archived = 1, 0
+    challenged = [m for m in members if "challenger" in m.plan.agents and m.seed == members[0].seed]
+    rounds = [m.plan.options.model_dump().get("rounds", 0) for m in challenged]
     if plan.benchmark.neutral is not None:
-        least = 2
+        least, most = 2, 2 * (1 + len(specs)) + 2 * sum(rounds)  # its own archive: H* and H_0 under every entry
     else:
-        rounds = [m.plan.options.model_dump().get("rounds", 0) for m in members if "challenger" in m.plan.agents]
-        archived = max(rounds, default=0)
-    most = (least + archived) * (1 + len(specs))
+        least, most = 1, (1 + max(rounds, default=0)) * (1 + len(specs))
     return Rollouts(stage="certification", role=CERT, count=Between(least=least, most=most) * each)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from chase.runs.certificate_table import certificate_table
 from chase.runs.folder import RunFolder
 from chase.runs.rendering import millions, points
 from chase.runs.tables import Table
@@ -31,6 +32,8 @@ def tables(payload: Found) -> Iterator[Table]:
         yield _results(payload)
         if payload["differences"]:
             yield _differences(payload)
+        if payload.get("certificates"):  # a comparison of an earlier version has none
+            yield certificate_table(payload["certificates"])
     yield _features(payload["features"])
     for stage, words in STAGES.items():
         if any(stages[stage]["episodes"] for stages in payload["tokens"].values()):

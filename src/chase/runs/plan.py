@@ -18,13 +18,15 @@ from chase.runs.opening import locate, open_benchmark
 from chase.runs.pricing import typical_rollout
 from chase.runs.results import PlanResult
 from chase.runs.settings import PlanSettings
+from chase.stats.certificate_planning import hoeffding_tasks
 from chase.stats.planning import (
+    WAYS,
     Design,
+    certificate_designs,
     certification_designs,
     cheapest,
     confirmation_designs,
     doubling,
-    hoeffding_tasks,
 )
 from chase.stats.power import Noise, noise_of, usual_noise
 from chase.stats.sequential import round_alpha
@@ -75,12 +77,13 @@ def _planned(settings: PlanSettings, store: Reader | None) -> PlanResult:
         **{name: getattr(settings, name) for name in ("delta", "alpha", "rounds", "power")},
         "round_alpha": round_alpha(settings.alpha, settings.rounds),
         "archive": settings.rounds,
+        "archive_size": settings.rounds + 1,
         "set": {"role": role, "tasks": tasks, "rollouts": rollouts},
         "noise": {"source": source, **{kind: asdict(each) for kind, each in noise.items()}},
     }
     counts = sorted({*ROLLOUTS, rollouts})
     found = {kind: _for_noise(each, settings, tasks, rollouts, counts, cost) for kind, each in noise.items()}
-    paper = hoeffding_tasks(settings.delta, alpha=settings.alpha, archive=settings.rounds)
+    paper = hoeffding_tasks(settings.delta, alpha=settings.alpha, archive_size=settings.rounds + 1)
     return PlanResult(payload={**about, "plans": found, "hoeffding_tasks": paper})
 
 
@@ -88,18 +91,26 @@ def _for_noise(
     noise: Noise, settings: PlanSettings, tasks: int, rollouts: int, counts: list[int], cost: Mapping[str, float | None]
 ) -> dict[str, Json]:
     alpha, power, delta = round_alpha(settings.alpha, settings.rounds), settings.power, settings.delta
+    common: Any = {"power": power, "rollouts": counts}
     try:
-        confirming = confirmation_designs(noise, delta, alpha=alpha, power=power, rollouts=counts)
+        confirming = confirmation_designs(noise, delta, alpha=alpha, **common)
+        certifying = certification_designs(noise, delta, alpha=settings.alpha, archive=settings.rounds, **common)
+        bounding = {
+            way: certificate_designs(
+                noise, delta, way=way, alpha=settings.alpha, archive_size=settings.rounds + 1, **common
+            )
+            for way in WAYS
+        }
     except ValueError as error:
         raise UserError(f"delta={delta} takes {error} with this noise: give a larger --delta.") from None
-    certifying = certification_designs(
-        noise, delta, alpha=settings.alpha, power=power, archive=settings.rounds, rollouts=counts
-    )
     return {
         "sd": noise.sd(rollouts),
         "power": asdict(doubling(noise, delta, alpha=alpha, tasks=tasks, rollouts=rollouts)),
         "confirmation": [_priced(design, cheapest(confirming), cost) for design in confirming],
         "certification": [_priced(design, cheapest(certifying), cost) for design in certifying],
+        "certificates": {
+            way: [_priced(design, cheapest(designs), cost) for design in designs] for way, designs in bounding.items()
+        },
     }
 
 

@@ -19,6 +19,7 @@ from chase.methods.certification import NEUTRAL, analysis_digest, failed_checks
 from chase.methods.run import Plan
 from chase.runs.life import OpenRun
 from chase.runs.members import FinishedMember
+from chase.stats.destruction import gain
 from chase.stats.estimates import PerTask
 from chase.store.records import Use
 
@@ -51,12 +52,25 @@ class Sealed:
     """Seed → the names of the counterfactuals that all methods were measured under."""
     invalid: Mapping[str, Mapping[str, Sequence[str]]]
     """Seed → counterfactual → checks that it fails on the sealed tasks: it was left out."""
+    certified: Mapping[tuple[str, int], Certified]
+    """(method, seed) → what certificates are made of."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certified:
+    """One `H*` against `H_0` under everything that it was measured under: its archive, and `B_0` where it is known."""
+
+    gains: Mapping[str, PerTask]
+    variants: Sequence[Variant]
+    invalid: Mapping[str, Sequence[str]]
+    """Archived counterfactuals that were left out."""
 
 
 async def measure_sealed(run: OpenRun, members: Sequence[FinishedMember], *, initial: Harness, reason: str) -> Sealed:
     """Commit to every `H*`, every archive and the analysis; then open the sealed tasks once, and measure all.
 
-    Where `B_0` is known everything is measured under it, else under the archive of the same seed's challenged method.
+    Where `B_0` is known everything is measured under it, and an `H*` that has an archive under that too; else
+    everything is measured under the archive of the same seed's challenged method.
     """
     room = _runner(run, run.id, "").room(_jobs(members, initial))
     opening = unseal(run.store, run.id, commitments(members), reason, room=room)
@@ -65,6 +79,8 @@ async def measure_sealed(run: OpenRun, members: Sequence[FinishedMember], *, ini
     cells: dict[tuple[str, int], Cells] = {}
     archives: dict[int, Sequence[str]] = {}
     invalid: dict[str, Mapping[str, Sequence[str]]] = {}
+    certified: dict[tuple[str, int], Certified] = {}
+    neutral = members[0].plan.benchmark.neutral is not None
     for seed in dict.fromkeys(member.seed for member in members):
         own = [member for member in members if member.seed == seed]
         variants, failed = _variants(own)
@@ -75,21 +91,30 @@ async def measure_sealed(run: OpenRun, members: Sequence[FinishedMember], *, ini
         for member in own:
             found = await _cells(run, member, member.final, variants, opening, use=member.folder.run)
             cells[member.label, seed] = found
+            shared = {v.name: gain(found.cert[v.name], cells[INITIAL, seed].cert[v.name]) for v in variants}
+            own_archive, left_out = _archive(member) if neutral else ([], failed)
+            certified[member.label, seed] = Certified(
+                gains={**shared, **await _gains(run, member, initial, own_archive, opening)},
+                variants=[*variants, *own_archive],
+                invalid=left_out,
+            )
     finals = {(member.label, member.seed): member.final.hash for member in members}
-    return Sealed(cells=cells, finals=finals, archives=archives, invalid=invalid)
+    return Sealed(cells=cells, finals=finals, archives=archives, invalid=invalid, certified=certified)
 
 
 def _jobs(members: Sequence[FinishedMember], initial: Harness) -> list[Job]:
     """The rollouts on sealed tasks, as far as they are known before these are opened: as released and, of certification
-    tasks where it is known, under `B_0`.
+    tasks where it is known, under `B_0` and under a member's own archive.
     """
     found = []
     for member in members:
         plan = member.plan
         benchmark, released = plan.benchmark, plan.released.transformation
-        neutral = [] if benchmark.neutral is None else [benchmark.variant(benchmark.neutral)]
+        known = [] if benchmark.neutral is None else [benchmark.variant(benchmark.neutral)]
+        if benchmark.neutral is not None:
+            known += [variant.transformation for variant in member.variants(plan.kit)]
         for role in sorted(benchmark.sealed):
-            transformations = [released, *(neutral if role == CERT else ())]
+            transformations = [released, *(known if role == CERT else ())]
             pairs = [(harness, each) for harness in (initial, member.final) for each in transformations]
             found += jobs_of(benchmark, pairs, benchmark.tasks(role), plan.rollouts[role], member.seed)
     return found
@@ -112,8 +137,27 @@ def _variants(members: Sequence[FinishedMember]) -> tuple[list[Variant], dict[st
     challenged = next((member for member in members if "challenger" in member.plan.method.agents), None)
     if challenged is None:
         return [plan.released], {}
-    failed = failed_checks(challenged.archive, plan.kit, benchmark.tasks(CERT))
-    return [plan.released, *(v for v in challenged.variants(plan.kit) if v.name not in failed)], failed
+    archived, failed = _archive(challenged)
+    return [plan.released, *archived], failed
+
+
+def _archive(member: FinishedMember) -> tuple[list[Variant], dict[str, list[str]]]:
+    """A member's archived counterfactuals that are valid on the sealed tasks, and the checks that the others fail."""
+    plan = member.plan
+    failed = failed_checks(member.archive, plan.kit, plan.benchmark.tasks(CERT))
+    return [variant for variant in member.variants(plan.kit) if variant.name not in failed], failed
+
+
+async def _gains(
+    run: OpenRun, member: FinishedMember, initial: Harness, variants: Sequence[Variant], opening: Opening
+) -> dict[str, PerTask]:
+    """A member's gain over `H_0` on the certification tasks, under each of its own variants."""
+    if not variants:
+        return {}
+    arena = _arena(run, member.plan, (CERT,), opening, member.folder.run)
+    pair = [Contender(name=INITIAL, harness=initial), Contender(name=member.label, harness=member.final)]
+    means = await arena.means(pair, variants, CERT)
+    return {v.name: gain(means[member.label, v.name], means[INITIAL, v.name]) for v in variants}
 
 
 async def _cells(

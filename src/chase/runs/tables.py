@@ -54,7 +54,7 @@ WRAPPED = "p"
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """Headings and rows, in words for people; `data` are the same rows as plain values, for programs."""
+    """Headings and rows, in words for people; `data` the same for programs, in as many rows or finer."""
 
     name: str
     """Of its files."""

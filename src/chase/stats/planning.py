@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Literal
 
+from chase.stats.certificate_planning import tasks_by_betting, tasks_by_hoeffding
 from chase.stats.power import Noise, confirmation_power, confirmation_tasks
 from chase.stats.simultaneous import tasks_for_power
 
+Way = Literal["hoeffding", "betting"]
+WAYS: tuple[Way, ...] = ("hoeffding", "betting")
 DESTRUCTION_CELLS = 4
 """Two harnesses, as released and under the counterfactual."""
 
@@ -53,9 +56,18 @@ def certification_designs(
     )  # fmt: skip
 
 
-def hoeffding_tasks(delta: float, *, alpha: float, archive: int) -> int:
-    """Tasks at which the paper's radius of a gain destruction, `√(8 ln(4|A|/α) / n)`, is `delta`, for any noise."""
-    return math.ceil(8 * math.log(4 * archive / alpha) / delta**2)
+def certificate_designs(
+    noise: Noise, delta: float, *, way: Way, alpha: float, power: float, archive_size: int, rollouts: Iterable[int]
+) -> list[Design]:
+    """What proves with this power, together with all other bounds of a certificate, that a counterfactual which
+    destroys nothing destroys less than `delta`: both harnesses under all `|A|` benchmarks.
+    """
+    tasks_of = {"hoeffding": tasks_by_hoeffding, "betting": tasks_by_betting}[way]
+    return _designs(
+        lambda count: tasks_of(delta, noise.sd(count), alpha=alpha, archive_size=archive_size, power=power),
+        2 * archive_size,
+        rollouts,
+    )
 
 
 def doubling(noise: Noise, delta: float, *, alpha: float, tasks: int, rollouts: int) -> Doubling:

@@ -360,7 +360,7 @@ def test_every_schema_of_bench_names_itself() -> None:
     found = {
         path.name.removeprefix("chase.bench.").removesuffix(".json") for path in SCHEMAS.glob("chase.bench.*.json")
     }
-    assert found == {"list", "show", "tasks", "validate", "stats", "export"}
+    assert found == {"list", "show", "tasks", "validate", "stats", "export", "init", "check", "import"}
     for name in found:
         schema = json.loads((SCHEMAS / f"chase.bench.{name}.json").read_text())
         assert schema["properties"]["schema"] == {"const": f"chase.bench.{name}/1"}

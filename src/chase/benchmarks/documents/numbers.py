@@ -18,6 +18,7 @@ _NUMBER = re.compile(
     r"(?P<letter> ?(?:k|mn?|bn?|tn)(?!\w))?",
     re.IGNORECASE,
 )
+_WHOLE = re.compile(r"[+\-−]?(?:[0-9]{1,18}|[0-9]{1,3}(?:,[0-9]{3}){1,5})")
 _SCALE_WORD = re.compile(rf"\b({'|'.join(SCALES)})s?\b", re.IGNORECASE)
 
 
@@ -72,3 +73,9 @@ def _scale(letter: str | None, following: str) -> str | None:
     if letter:
         stated.add(_LETTERS[letter.strip().lower()])
     return next((scale for scale in SCALES if scale in stated), None)
+
+
+def whole_number(text: str) -> int | None:
+    """The whole number that a text is, with a sign and commas between thousands and nothing else."""
+    bare = text.strip()
+    return int(bare.replace(",", "").replace("−", "-")) if _WHOLE.fullmatch(bare) else None

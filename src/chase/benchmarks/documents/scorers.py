@@ -23,9 +23,8 @@ from chase.benchmarks.documents.description import (
     Table,
     TatQa,
 )
-from chase.benchmarks.documents.numbers import numbers_in
+from chase.benchmarks.documents.numbers import numbers_in, whole_number
 from chase.benchmarks.officeqa import scoring as officeqa
-from chase.benchmarks.syn_ledger.scoring import normalise
 from chase.core.errors import SetupError, UserError
 from chase.core.values import Json
 
@@ -74,7 +73,7 @@ def _rule(chosen: Table) -> Rule:
         case Exact():
             return _same_text(chosen.ignore_case)
         case Integer():
-            return lambda answer, predicted: float(normalise(predicted) == normalise(answer))
+            return lambda answer, predicted: float(whole_number(predicted) == whole_number(answer))
         case Number():
             return _near(chosen.relative, chosen.absolute)
         case OfficeQaScorer():
@@ -89,7 +88,7 @@ def _rule(chosen: Table) -> Rule:
 
 def _check(chosen: Table) -> Callable[[str], str | None]:
     if isinstance(chosen, Integer):
-        return lambda answer: None if normalise(answer) is not None else "is no whole number."
+        return lambda answer: None if whole_number(answer) is not None else "is no whole number."
     if isinstance(chosen, Number):
         return lambda answer: None if len(numbers_in(answer)) == 1 else "is not one number."
     if isinstance(chosen, Regex):

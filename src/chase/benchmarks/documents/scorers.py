@@ -156,9 +156,9 @@ def _load(path: str) -> tuple[Callable[..., Any], str]:
 def _refuse_what_is_no_scorer(function: Callable[..., Any], path: str) -> None:
     """A folder of somebody else's may name any installed function: only one written to be a scorer is called."""
     try:
-        named = inspect.signature(function).parameters.values()
+        named = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        named = ()
+        named = []
     if [(held.name, held.kind) for held in named] != [(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in TOLD]:
         raise UserError(f"{path} is no scorer. Write it as `def {path.partition(':')[2]}({', '.join(TOLD)})`.")
 

@@ -12,6 +12,7 @@ from chase.benchmarks.documents.tat_qa_scoring import score
 from chase.core.errors import ChaseError
 
 SCORERS = TypeAdapter(Scorer)
+OWN = "tests.benchmarks.documents.own_scorers"
 
 
 @pytest.mark.parametrize(
@@ -30,8 +31,8 @@ SCORERS = TypeAdapter(Scorer)
         ({"kind": "officeqa"}, "6.2%", "6.2 percent", 1.0),
         ({"kind": "regex"}, "colou?r", "Color", 1.0),
         ({"kind": "regex"}, "colou?r", "a color", 0.0),
-        ({"kind": "python", "function": "operator:eq"}, "7", "7", 1.0),
-        ({"kind": "python", "function": "operator:eq"}, "7", "8", 0.0),
+        ({"kind": "python", "function": f"{OWN}:same"}, "7", "7", 1.0),
+        ({"kind": "python", "function": f"{OWN}:same"}, "7", "8", 0.0),
     ],
 )
 def test_verdicts(kind: dict[str, object], answer: str, predicted: str, verdict: float) -> None:
@@ -41,12 +42,18 @@ def test_verdicts(kind: dict[str, object], answer: str, predicted: str, verdict:
 
 
 def test_a_function_that_is_not_there_or_leaves_the_interval_is_told() -> None:
-    for function in ("no_such_module_here:score", "operator:no_such_function"):
+    for function in ("no_such_module_here:score", f"{OWN}:no_such_function"):
         with pytest.raises(ChaseError, match="no_such"):
             open_scorer(SCORERS.validate_python({"kind": "python", "function": function}))
-    scorer = open_scorer(SCORERS.validate_python({"kind": "python", "function": "operator:concat"}))
+    scorer = open_scorer(SCORERS.validate_python({"kind": "python", "function": f"{OWN}:both"}))
     with pytest.raises(ChaseError, match=r"\[0, 1\]"):
         scorer.score("7", "7")
+
+
+@pytest.mark.parametrize("function", ["timeit:timeit", "os:execlp", "cProfile:run", "shutil:move", "operator:eq"])
+def test_a_function_that_was_not_written_to_score_is_never_called(function: str) -> None:
+    with pytest.raises(ChaseError, match=r"is no scorer.*\(answer, prediction\)"):
+        open_scorer(SCORERS.validate_python({"kind": "python", "function": function}))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from chase.benchmarks.corpus.index import words
 from chase.benchmarks.documents.conversion import CONVERTERS, Unreadable, to_text
 from chase.benchmarks.documents.description import FILE, Description
-from chase.benchmarks.documents.problems import Problem, errors_of
+from chase.benchmarks.documents.problems import Problem, by_place, errors_of
 from chase.benchmarks.documents.questions import Question, read_questions
 from chase.benchmarks.documents.reading import decode, read_description
 from chase.benchmarks.documents.scorers import open_scorer
@@ -79,7 +79,7 @@ def examine(folder: Path, tell: Progress = lambda _: None) -> Examined:
         questions=tuple(questions),
         documents=tuple(documents),
         roles=roles,
-        problems=tuple(problems),
+        problems=tuple(by_place(problems)),
     )
 
 

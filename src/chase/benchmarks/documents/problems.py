@@ -32,3 +32,9 @@ class Problem:
 
 def errors_of(problems: Sequence[Problem]) -> list[Problem]:
     return [problem for problem in problems if problem.severity == "error"]
+
+
+def by_place(problems: Sequence[Problem]) -> list[Problem]:
+    """File after file as they were met, each from its first line to its last."""
+    files = list(dict.fromkeys(problem.file for problem in problems))
+    return sorted(problems, key=lambda problem: (files.index(problem.file), problem.line or 0))

@@ -31,6 +31,8 @@ from chase.core.values import Json
 VERSION = 1
 LONGEST_MATCHED = 1_000
 """Characters of a prediction that a regular expression is tried on."""
+TOLD = ("answer", "prediction")
+"""The parameters of a Python function that scores."""
 Rule = Callable[[str, str], float]
 """(answer, prediction that is not blank) → score."""
 
@@ -132,7 +134,7 @@ def _near(relative: Decimal, absolute: Decimal) -> Rule:
     return near
 
 
-def _load(path: str) -> tuple[Callable[[str, str], Any], str]:
+def _load(path: str) -> tuple[Callable[..., Any], str]:
     """A function by its import path, and the hash of the source that it is in."""
     module_name, _, name = path.partition(":")
     try:
@@ -143,6 +145,7 @@ def _load(path: str) -> tuple[Callable[[str, str], Any], str]:
     function = getattr(module, name, None)
     if not callable(function):
         raise UserError(f"{module_name} has no function '{name}'.")
+    _refuse_what_is_no_scorer(function, path)
     try:
         source = inspect.getsource(module)
     except (OSError, TypeError):
@@ -150,10 +153,20 @@ def _load(path: str) -> tuple[Callable[[str, str], Any], str]:
     return function, sha256(source.encode()).hexdigest()
 
 
-def _bounded(function: Callable[[str, str], Any], path: str) -> Rule:
+def _refuse_what_is_no_scorer(function: Callable[..., Any], path: str) -> None:
+    """A folder of somebody else's may name any installed function: only one written to be a scorer is called."""
+    try:
+        named = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        named = []
+    if [(held.name, held.kind) for held in named] != [(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in TOLD]:
+        raise UserError(f"{path} is no scorer. Write it as `def {path.partition(':')[2]}({', '.join(TOLD)})`.")
+
+
+def _bounded(function: Callable[..., Any], path: str) -> Rule:
     def bounded(answer: str, predicted: str) -> float:
         try:
-            found = float(function(answer, predicted))
+            found = float(function(answer=answer, prediction=predicted))
         except Exception as error:
             raise UserError(f"scorer {path} failed on a prediction: {type(error).__name__}: {error}.") from error
         if not math.isfinite(found) or not 0 <= found <= 1:

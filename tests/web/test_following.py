@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import threading
 import urllib.request
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from chase.core.events import RoundStarted
+from chase.report.facts import HISTORY
 from chase.runs.listening import RunBegun, Silent
-from chase.runs.recording import Recorder
+from chase.runs.recording import EVENTS, Recorder
 from chase.store.store import Store
 from chase.store.workspace import RunFiles, Workspace
 from chase.web.following import Follower, Progress
@@ -60,6 +62,36 @@ def test_a_run_at_work_tells_rollouts_rate_tokens_cost_and_time_left(workspace: 
     assert found.spent.cost_usd == pytest.approx(0.75)
     assert found.unpriced == 3
     assert [told.lines for told in found.told][-1] == ("round 1 of 3: from H0, archive: released",)
+
+
+def test_a_comparison_tells_how_far_all_have_come_and_what_each_evolution_decided_last(workspace: Workspace) -> None:
+    with Store.open(workspace, write=True) as store:
+        store.create_run(RUN, {"command": "compare"})
+        for method in ("chase", "raw-harness"):
+            member = {"command": "compare-member", "of": RUN, "method": method, "seed": 3, "rounds": 4}
+            store.create_run(f"{RUN}-{method}-s3", member)
+        store.create_run("other-chase-s1", {"command": "compare-member", "of": "other", "method": "chase", "seed": 1})
+        store.set_run_status(f"{RUN}-raw-harness-s3", "finished")
+        history = workspace.run_folder(f"{RUN}-chase-s3") / HISTORY
+        history.mkdir(parents=True)
+        decided = [(1, "H0", 0.0), (2, "r2-guidance", 0.125)]
+        records = (
+            {"round": n, "selected": name, "pool": [{"harness": name, "gain": gain}]} for n, name, gain in decided
+        )
+        (history / "rounds.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+        now = datetime.now(UTC)
+        for seconds, rollouts in ((20, 3), (8, 9)):
+            at = (now - timedelta(seconds=seconds)).isoformat()
+            told = {"at": at, "event": "MembersUnderWay", "data": {"ended": 1, "members": 2, "rollouts": rollouts}}
+            RunFiles(workspace, RUN).append(EVENTS, f"{json.dumps(told)}\n")
+        found = progress(workspace)
+    assert (found.done, found.members) == (9, (1, 2))
+    assert found.rate == pytest.approx(0.5)
+    assert [(each.method, each.seed, each.state, each.decided) for each in found.standings] == [
+        ("chase", "3", "running", "round 2 of 4: r2-guidance, +12.5 points on the evolution tasks as released"),
+        ("raw-harness", "3", "finished", ""),
+    ]
+    assert [each.state for each in progress(workspace).standings] == ["stopped", "finished"]
 
 
 def test_a_run_that_nobody_is_at_work_on_is_told_apart_from_one_that_is(workspace: Workspace) -> None:

@@ -122,7 +122,7 @@ def load_facts(store: Reader, reference: str) -> RunFacts:
         config=run.config if isinstance(run.config, Mapping) else {},
         settings=_settings(folder, problems),
         result=result,
-        rounds=tuple(result.get("rounds", ())) if result is not None else tuple(_selections(folder, problems)),
+        rounds=tuple(result.get("rounds", ())) if result is not None else tuple(selections(folder, problems)),
         archive=_archive(folder, problems),
         harnesses=harnesses,
         candidates=dict(_candidates(folder, problems)),
@@ -162,7 +162,7 @@ def _archive(folder: RunFolder, problems: list[str]) -> Archive | None:
         return None
 
 
-def _selections(folder: RunFolder, problems: list[str]) -> Iterator[dict[str, Any]]:
+def selections(folder: RunFolder, problems: list[str]) -> Iterator[dict[str, Any]]:
     """What an unfinished evolution has selected so far, from the Proposer's history."""
     path = folder.path / HISTORY / "rounds.jsonl"
     if not path.exists():

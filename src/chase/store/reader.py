@@ -168,9 +168,9 @@ class Reader:
         rows = self._rows(
             "SELECT run, method, role, purpose, COUNT(DISTINCT episode), COUNT(*), SUM(input_tokens), "
             "SUM(cached_tokens), SUM(output_tokens), SUM(wall_seconds), TOTAL(cost_usd), "
-            "COUNT(*) - COUNT(cost_usd) FROM ledger WHERE ? IS NULL OR run = ? "
+            f"COUNT(*) - COUNT(cost_usd) FROM ledger {'' if run is None else 'WHERE run = ?'} "
             "GROUP BY run, method, role, purpose ORDER BY run, method, role, purpose",
-            (run, run),
+            () if run is None else (run,),
         )
         return [
             Spend(
@@ -204,9 +204,9 @@ class Reader:
         """The rollouts used, by run, method and role (of one run), reused ones and their usage included."""
         rows = self._rows(
             f"SELECT u.run, u.method, r.role, COUNT(*), SUM(u.reused), {_USAGE_SUMS} "
-            "FROM run_rollouts u JOIN rollouts r ON r.digest = u.rollout WHERE ? IS NULL OR u.run = ? "
+            f"FROM run_rollouts u JOIN rollouts r ON r.digest = u.rollout {'' if run is None else 'WHERE u.run = ?'} "
             "GROUP BY u.run, u.method, r.role ORDER BY u.run, u.method, r.role",
-            (run, run),
+            () if run is None else (run,),  # by the key's beginning: other runs are not looked through
         )
         return [
             EpisodeCount(run=run, method=method, role=role, episodes=episodes, reused=reused, usage=usage_from(used))

@@ -145,10 +145,12 @@ class Pages:
 
 
 def templates() -> Environment:
-    """Our templates and those of reports, with autoescape and the same filters."""
+    """Our templates and those of reports, with autoescape and the same filters, compiled before anybody asks."""
     loaders = [PackageLoader("chase.web"), PackageLoader("chase.report")]
     made = environment().overlay(loader=ChoiceLoader(loaders))
     made.filters = {**made.filters, **{name: getattr(words, name) for name in FILTERS}}
+    for name in made.list_templates(extensions=["html"]):
+        made.get_template(name)
     return made
 
 

@@ -12,6 +12,7 @@ from chase.core.values import Usage
 from chase.runs.recording import PROGRESS
 from chase.store.lock import writer_pid
 from chase.store.records import Run
+from chase.web.members import Standing, standings
 from chase.web.viewer import Viewer, config_of
 
 RECENT_SECONDS = 30.0
@@ -53,6 +54,8 @@ class Progress:
     members: tuple[int, int] | None
     """Of a comparison: how many evolutions have ended, and how many there are."""
     told: tuple[Told, ...] = ()
+    standings: tuple[Standing, ...] = ()
+    """Of a comparison: its evolutions, and what each decided last."""
 
     @property
     def under_way(self) -> bool:
@@ -108,7 +111,7 @@ class Follower:
         begun = next((event for event in events if event["event"] == "RunBegun"), {})
         last: Mapping[str, Any] = next((event for event in reversed(events) if _is_progress(event)), {})
         said = begun.get("data", {})
-        state = self._state(run)
+        state, members = self._state(run), _members(events)
         return Progress(
             run=run.id,
             label=str(said.get("label") or config_of(run).get("benchmark") or ""),
@@ -116,15 +119,16 @@ class Follower:
             again=said.get("again") or f"chase {config_of(run).get('command')} --resume {run.id}",
             stage=_stage(events, state),
             seconds=_seconds(events, state),
-            done=_count(last, "done"),
+            done=_count(last, "done") + _count(members or {}, "rollouts"),
             reused=_count(last, "reused"),
             failed=_count(last, "failed"),
             between=_between(said.get("rollouts")),
             rate=_rate(events) if state == "running" else None,
             spent=tally.spent,
             unpriced=tally.unpriced,
-            members=_members(events),
+            members=None if members is None else (_count(members, "ended"), _count(members, "members")),
             told=tuple(_told(events)),
+            standings=tuple(standings(self._viewer, run, state)),
         )
 
     def _state(self, run: Run) -> str:
@@ -165,6 +169,9 @@ def _seconds(events: Sequence[Mapping[str, Any]], state: str) -> float:
 
 def _rate(events: Sequence[Mapping[str, Any]]) -> float | None:
     marks = [(_at(event), _count(event, "done") - _count(event, "reused")) for event in events if _is_progress(event)]
+    if _members(events) is not None:  # evolutions beside each other are counted together
+        told = [event for event in events if event["event"] == "MembersUnderWay"]
+        marks = [(_at(event), _count(event["data"], "rollouts")) for event in told]
     now = datetime.now(UTC)
     before = [mark for mark in marks if (now - mark[0]).total_seconds() > RECENT_SECONDS]
     recent = [*before[-1:], *marks[len(before) :]]
@@ -178,11 +185,9 @@ def _is_progress(event: Mapping[str, Any]) -> bool:
     return bool(event["event"] == PROGRESS)
 
 
-def _members(events: Sequence[Mapping[str, Any]]) -> tuple[int, int] | None:
-    for event in reversed(events):
-        if event["event"] == "MembersUnderWay":
-            return _count(event["data"], "ended"), _count(event["data"], "members")
-    return None
+def _members(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """How far all evolutions of a comparison have come together."""
+    return next((event["data"] for event in reversed(events) if event["event"] == "MembersUnderWay"), None)
 
 
 def _told(events: Sequence[Mapping[str, Any]]) -> list[Told]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from chase.benchmarks.officeqa.benchmark import open_officeqa
 from chase.benchmarks.officeqa.releases import FOLDERS
 from chase.core.events import Event
 from chase.engine.processes import processes
@@ -160,6 +161,7 @@ def test_two_processes_give_the_same_scores_as_one(
         return processes(count, **opens)
 
     monkeypatch.setattr("chase.runs.life.processes", counted)
+    monkeypatch.setattr("chase.runs.life.open_benchmark", open_officeqa)  # a worker opens the data for itself
     asked = ("compare", *on(officeqa_data)[:-2], "--methods", "raw-harness", "--seeds", "1", *ONCE)
     asked = (*asked, "--split-sizes", "evo=2,disc=2,conf=2,cert=4,prov2=2")
     one = chase.json(*asked, "--workers", 1, "--workspace", "one")

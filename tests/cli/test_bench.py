@@ -104,7 +104,8 @@ def test_list_names_the_benchmarks(chase: Run) -> None:
     assert text.code == 0
     for entry in payload["benchmarks"]:
         assert f"{entry['name']}\n    {entry['summary']}\n    written as {entry['pattern']}\n" in text.out
-    assert [entry["name"] for entry in payload["benchmarks"]] == ["syn-ledger", "syn-ledger-small", "officeqa"]
+    names = [entry["name"] for entry in payload["benchmarks"]]
+    assert names == ["syn-ledger", "syn-ledger-small", "officeqa", "documents"]
 
 
 # show
@@ -359,7 +360,7 @@ def test_every_schema_of_bench_names_itself() -> None:
     found = {
         path.name.removeprefix("chase.bench.").removesuffix(".json") for path in SCHEMAS.glob("chase.bench.*.json")
     }
-    assert found == {"list", "show", "tasks", "validate", "stats", "export"}
+    assert found == {"list", "show", "tasks", "validate", "stats", "export", "init", "check", "import"}
     for name in found:
         schema = json.loads((SCHEMAS / f"chase.bench.{name}.json").read_text())
         assert schema["properties"]["schema"] == {"const": f"chase.bench.{name}/1"}

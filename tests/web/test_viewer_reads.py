@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chase.runs.folder import RunFolder
 from chase.store.lock import writer_pid
 from chase.store.store import Store
 from chase.store.workspace import Workspace
@@ -64,3 +65,15 @@ def test_what_is_not_there_is_said_in_a_sentence(tmp_path: Path, path: str, said
     assert answer.status == 404
     assert said in answer.text
     assert "Traceback" not in answer.text
+
+
+def test_a_result_that_is_written_anew_is_on_the_next_page(tmp_path: Path) -> None:
+    with Store.open(Workspace(tmp_path), write=True) as store:
+        store.create_run("rollout-1", {"command": "another"})
+        store.set_run_status("rollout-1", "finished")
+    folder = RunFolder(Workspace(tmp_path), "rollout-1")
+    with viewing(tmp_path) as at_work:
+        for score, shown in ((0.25, "25.0 %"), (0.75, "75.0 %")):
+            folder.write_result("chase.rollout/1", {"score": {"value": score}})
+            assert shown in at_work.page("/")
+            assert shown in at_work.page("/runs/rollout-1")

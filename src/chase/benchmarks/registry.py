@@ -44,6 +44,7 @@ BUILT_IN: Mapping[str, str] = {
     "syn-ledger": "chase.benchmarks.syn_ledger.entry:ENTRY",
     "syn-ledger-small": "chase.benchmarks.syn_ledger.entry:SMALL_ENTRY",
     "officeqa": "chase.benchmarks.officeqa.entry:ENTRY",
+    "documents": "chase.benchmarks.documents.entry:ENTRY",
 }
 """Base name → where its entry is. Nothing is imported before it is asked for."""
 DEFAULT = next(iter(BUILT_IN))

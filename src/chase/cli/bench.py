@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from chase.benchmarks.registry import benchmark_names, find_entry
+from chase.cli import bench_documents
 from chase.cli.opening import open_benchmark
 from chase.cli.options import AsJson, DataFolder
 from chase.cli.output import emit_json, emit_table, new_folder, steps
@@ -20,6 +21,9 @@ from chase.runs.settings import VARIANTS
 from chase.runs.variants import resolve_variant
 
 app = typer.Typer(no_args_is_help=True)
+app.command()(bench_documents.init)
+app.command()(bench_documents.check)
+app.command("import")(bench_documents.import_data)
 
 Name = Annotated[str, typer.Argument(metavar="BENCHMARK", help="e.g. syn-ledger, syn-ledger@7, syn-ledger@7x40")]
 MOST_SHOWN = 60

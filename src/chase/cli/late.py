@@ -35,7 +35,7 @@ COMMANDS: Mapping[str, str] = {
     "usage, price.",
     "demo": "Audit a harness that cheats and an honest one, repair the cheat, and see what optimisers do (simulated).",
     "theory": "Work out the paper's theorems on numbers of your own, with their conditions in words.",
-    "bench": "Look at benchmarks: list, show, validate, stats, export.",
+    "bench": "Look at benchmarks: list, show, validate, stats, export; make one of your own: init, check, import.",
     "harness": "Start, check, read and compare harnesses (folders).",
     "firewall": "Check transformations, and the firewall that checks them.",
     "archive": "Look at archived counterfactuals and replay them.",

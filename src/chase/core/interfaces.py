@@ -164,6 +164,18 @@ class Environment(Protocol):
         ...
 
 
+@runtime_checkable
+class ShowsExamples(Protocol):
+    """An environment with worked examples, in the order of its variant. The engine puts them at the end of the system
+    prompt.
+    """
+
+    @property
+    def examples(self) -> str:
+        """The text; empty where there are none."""
+        ...
+
+
 class Benchmark(Protocol[State]):
     """A released benchmark `B_rel` with all that it brings: task sets, variants, tools, scorer, protocol. Host-side.
 

@@ -18,7 +18,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from chase.core.interfaces import Benchmark, OwnAgent, Transformation
+from chase.core.interfaces import Benchmark, OwnAgent, ShowsExamples, Transformation
 from chase.core.keyed import digest, key_bits
 from chase.core.outside import NotPlain, parse_json
 from chase.core.values import Json, Outcome, Rollout, RolloutKey, Usage
@@ -185,6 +185,8 @@ async def _converse(
 async def _first_messages(episode: Episode) -> list[ModelMessage]:
     active = episode.newly_active()
     system = prompting.system_prompt(episode.harness, episode.terms.answer_form, active)
+    if isinstance(episode.environment, ShowsExamples) and episode.environment.examples:
+        system = f"{system}\n\n{episode.environment.examples}"
     question = episode.environment.question
     episode.trace.add("prompt", system=system, user=question, guidance=[guidance.name for guidance in active])
     first = ModelRequest(parts=[SystemPromptPart(system), UserPromptPart(question)])

@@ -10,7 +10,7 @@ from chase.report.heads import RunHead, WantedRuns, head_of
 from chase.report.provenance import provenance_section
 from chase.store.records import Run
 from chase.store.workspace import Workspace
-from chase.web.viewer import Viewer
+from chase.web.viewer import Edition, Viewer
 
 RESULTS = "results"
 """The section that the first page of a run shows."""
@@ -21,12 +21,12 @@ SHOWN_RUNS = 50
 
 
 class Reports:
-    """The reports of a workspace's runs. What is known of a finished run is kept: it does not change."""
+    """The reports of a workspace's runs. What is known of a finished run is kept until its result is another."""
 
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
-        self._heads: dict[str, RunHead] = {}
-        self._documents: dict[tuple[str, bool], Document] = {}
+        self._heads: dict[Edition, RunHead] = {}
+        self._documents: dict[tuple[Edition, bool], Document] = {}
 
     @property
     def workspace(self) -> Workspace:
@@ -38,16 +38,17 @@ class Reports:
         return [self.head(run) for run in chosen[:limit]], len(chosen)
 
     def head(self, run: Run) -> RunHead:
-        if run.id in self._heads:
-            return self._heads[run.id]
+        edition = self._viewer.edition(run)
+        if edition in self._heads:
+            return self._heads[edition]
         found = head_of(self.workspace, run)
         if run.status == "finished":
-            self._heads[run.id] = found
+            self._heads[edition] = found
         return found
 
     def document(self, run: Run, *, measured: bool = False) -> Document:
         """A run's report; without what has to be measured, where that is not asked for."""
-        key = (run.id, measured)
+        key = (self._viewer.edition(run), measured)
         if key in self._documents:
             return self._documents[key]
         facts = load_facts(self._viewer.store, run.id)

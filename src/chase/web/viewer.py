@@ -8,12 +8,14 @@ from typing import Any, Self
 
 from chase.core.errors import ChaseError, UserError
 from chase.harness.folder import load_harness
-from chase.runs.folder import RunFolder
+from chase.runs.folder import RESULT, RunFolder
 from chase.runs.naming import UNCHANGED, Names, names_in
 from chase.runs.recording import read_events
 from chase.store.browsing import Browser
 from chase.store.records import Run, StoredRollout
 from chase.store.workspace import Workspace
+
+Edition = tuple[str, str, int]
 
 
 class Viewer:
@@ -22,7 +24,7 @@ class Viewer:
     def __init__(self, store: Browser) -> None:
         self.store = store
         self.stopping: Callable[[], bool] = lambda: False
-        self._names: dict[str, Names] = {}
+        self._names: dict[Edition, Names] = {}
 
     @classmethod
     def open(cls, workspace: Workspace) -> Self:
@@ -46,14 +48,22 @@ class Viewer:
         """What harnesses and variants are called in a run; of one under way as far as it has told."""
         if run is None:
             return Names()
-        if run.id in self._names:
-            return self._names[run.id]
+        edition = self.edition(run)
+        if edition in self._names:
+            return self._names[edition]
         found = names_in(run, self.workspace)
         if "H0" not in found.harnesses.values() and (initial := self._initial(run)) is not None:
             found = replace(found, harnesses={initial: "H0", **found.harnesses})
         if run.status == "finished":
-            self._names[run.id] = found
+            self._names[edition] = found
         return found
+
+    def edition(self, run: Run) -> Edition:
+        """The run with the time of its result: a finished one may be certified later."""
+        try:
+            return run.id, run.status, (self.folder(run).path / RESULT).stat().st_mtime_ns
+        except OSError:
+            return run.id, run.status, 0
 
     def events(self, run: Run) -> list[dict[str, Any]]:
         return read_events(self.folder(run))

@@ -87,3 +87,11 @@ def test_a_result_that_is_not_the_passage_it_says_is_another_access(monkeypatch:
 
     monkeypatch.setattr(CorpusEnvironment, "show_hit", misplaced)
     assert subject.present(subject.state(CORPUS)).access != before.access
+
+
+def test_a_task_of_any_role_can_be_examined() -> None:
+    """A frozen transformation is checked on the confirmation tasks, which are not among those of the search."""
+    subject = office().subject
+    for role in office().roles:
+        task = office().tasks(role)[0]
+        assert subject.state(task).answer == subject.answer(task) == office().task(task).answer

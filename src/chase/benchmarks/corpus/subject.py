@@ -67,8 +67,10 @@ class Examination:
     base: str
     content_hash: str
     collection: Collection
-    tasks: Mapping[str, AskedTask]
-    """Those that may be looked at."""
+    check_tasks: Sequence[str]
+    """The validity-check set."""
+    task: Callable[[str], AskedTask]
+    """Any task: a frozen transformation is checked on those of confirmation, too."""
     operations: tuple[Operation, ...]
     limits: Limits
     scoring: ScorerFacts
@@ -93,23 +95,23 @@ class CorpusSubject:
         released = examined.collection.released
         self._of_tasks = replace(released, documents=tuple(d for d in released.documents if d.id in held))
         self._index = lru_cache(maxsize=16)(partial(_index, self._rendering, examined.indexes))
-        self.check_tasks: Sequence[str] = sorted_by_key(sorted(examined.tasks), "firewall", examined.content_hash)
+        self.check_tasks: Sequence[str] = sorted_by_key(examined.check_tasks, "firewall", examined.content_hash)
 
     def answer(self, unit: str) -> str | None:
-        return None if unit == CORPUS else self._examined.tasks[unit].answer
+        return None if unit == CORPUS else self._examined.task(unit).answer
 
     def newly_shown(self, unit: str, before: Presentation, after: Presentation) -> bool:
         """Whether a name or a word of the interface states an answer that none stated before."""
         new = after.tokens - before.tokens
         tasks = self.check_tasks if unit == CORPUS else (unit,)
-        answers = {self._examined.tasks[task].answer for task in tasks}
+        answers = {self._examined.task(task).answer for task in tasks}
         return any(self._examined.states(text, answer) for text in new for answer in answers)
 
     def lift(self, operator: Operator[AnyProtocol]) -> Operator[World]:
         return LiftedOperator(operator, "protocol")
 
     def state(self, unit: str) -> World:
-        examined, task = self._examined, None if unit == CORPUS else self._examined.tasks[unit]
+        examined, task = self._examined, None if unit == CORPUS else self._examined.task(unit)
         return World(
             question=None if task is None else task.question,
             answer=None if task is None else task.answer,

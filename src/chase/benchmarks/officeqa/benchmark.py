@@ -15,6 +15,7 @@ from chase.benchmarks.corpus.environment import VERSION as TOOLS_VERSION
 from chase.benchmarks.corpus.environment import CorpusEnvironment
 from chase.benchmarks.corpus.protocol import RELEASED_INTERFACE
 from chase.benchmarks.corpus.sightings import sighted
+from chase.benchmarks.corpus.slots import PLACEHOLDERS, slots
 from chase.benchmarks.corpus.subject import CorpusSubject
 from chase.benchmarks.officeqa import prepare, rendering, scoring, splits, terms
 from chase.benchmarks.officeqa.contents import Task, document_id
@@ -64,7 +65,7 @@ class OfficeQA:
     initial = terms.INITIAL
     answer_form = terms.ANSWER_FORM
     bounds = terms.BOUNDS
-    placeholders = terms.PLACEHOLDERS
+    placeholders = PLACEHOLDERS
     neutral = None
     allowlist: Mapping[str, OperatorKind[Protocol]] = ALLOWLIST
     protocol_fields = PROTOCOL_FIELDS
@@ -196,7 +197,7 @@ class OfficeQA:
         return scoring.score(self.task(task).answer, answer)
 
     def slots(self, question: str) -> Mapping[str, Sequence[str]]:
-        return terms.slots(question)
+        return slots(question)
 
     @cached_property
     def gate(self) -> GateFacts:

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 def examination(benchmark: OfficeQA, indexes: Path) -> Examination:
     """`indexes`: the folder where those of the fixed documents are kept."""
-    tasks = [*benchmark.tasks("evo"), *benchmark.tasks("disc")]
     return Examination(
         base=benchmark.base,
         content_hash=benchmark.content_hash,
         collection=benchmark.full,
-        tasks={task: benchmark.task(task) for task in tasks},
+        check_tasks=[*benchmark.tasks("evo"), *benchmark.tasks("disc")],
+        task=benchmark.task,
         operations=terms.OPERATIONS,
         limits=terms.LIMITS,
         scoring=ScorerFacts(scorer=scoring.score, identity=scoring.VERSION, fixtures=scoring.FIXTURES),

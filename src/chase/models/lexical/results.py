@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from chase.core import result_lines
 from chase.core.values import Json
 
 _RANGE = re.compile(r"(?:lines?\s+)?(\d{1,9})\s*(?:-|–|—|:|\.\.|to)\s*(\d{1,9})(?:\s+of\s+(\d{1,9}))?")
@@ -134,7 +135,10 @@ def _looks_named(name: str) -> bool:
 
 
 def _plain_items(content: str) -> Iterator[Item]:
-    """Items of a result in plain lines: 'name [id] …' heads one, and what follows is its text."""
+    """Items of a result in plain lines: lines of fields, or 'name [id] …' heads one, and what follows is its text."""
+    if fields := _field_items(content):
+        yield from fields
+        return
     heads: list[tuple[re.Match[str], list[str]]] = []
     loose: list[str] = []
     for line in content.splitlines():
@@ -148,3 +152,10 @@ def _plain_items(content: str) -> Iterator[Item]:
     for found, lines in heads:
         said = _PLAIN_RANGE.search(found[3])
         yield Item(document=found[2], name=found[1], text="\n".join(lines), of=int(said[3]) if said else None)
+
+
+def _field_items(content: str) -> list[Item]:
+    try:
+        return [item for entry in result_lines.read_items(content) if (item := read_item(entry)) is not None]
+    except ValueError:
+        return []

@@ -1,0 +1,232 @@
+"""A benchmark of documents as a `Benchmark`: questions over a folder of texts, variants, tools and a chosen scorer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import asdict
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Self
+
+from chase.benchmarks.corpus import schema
+from chase.benchmarks.corpus.collection import Collection
+from chase.benchmarks.corpus.environment import VERSION as TOOLS_VERSION
+from chase.benchmarks.corpus.protocol import AnyProtocol
+from chase.benchmarks.corpus.sightings import sighted
+from chase.benchmarks.corpus.slots import slots
+from chase.benchmarks.documents import conversion, prepare, scorers, splits, terms
+from chase.benchmarks.documents.contents import Task, make_task
+from chase.benchmarks.documents.demonstrations import in_order, shown_examples
+from chase.benchmarks.documents.environment import DocumentsEnvironment
+from chase.benchmarks.documents.examine import Examined, examine, refuse_errors
+from chase.benchmarks.documents.observables import applying
+from chase.benchmarks.documents.operators import allowlist
+from chase.benchmarks.documents.protocol import PROTOCOL_FIELDS, RELEASED_INTERFACE, released_protocol
+from chase.benchmarks.documents.variants import variant_operators, variants_of
+from chase.core.controls import Controls
+from chase.core.errors import SetupError, UserError, choose
+from chase.core.gate_facts import GateFacts
+from chase.core.interfaces import Environment, Progress, Transformation
+from chase.core.keyed import digest, sorted_by_key
+from chase.core.markdown_tables import cells, is_row
+from chase.core.observables import ObservableFunction
+from chase.core.values import CheckResult, FileView, Placeholder, Sighting, View
+from chase.protocol.transformation import OperatorList
+
+LOOKED_AT = 24
+"""Tasks by which observables are chosen."""
+
+
+class Documents:
+    """The host's benchmark of documents. See `chase.core.interfaces.Benchmark` for the contract."""
+
+    name = base = terms.BASE
+    versions: Mapping[str, int] = {
+        "renderer": conversion.VERSION,
+        "tools": TOOLS_VERSION,
+        "scorer": scorers.VERSION,
+    }
+    neutral = None
+    protocol_fields = PROTOCOL_FIELDS
+    roles: Sequence[str] = splits.ROLES
+    sealed = frozenset({"cert"})
+    sizes: Mapping[str, int] = {}
+    """Role → most of its tasks that are used; all where it is not named."""
+
+    def __init__(self, examined: Examined, tell: Progress = lambda _: None) -> None:
+        refuse_errors(examined)
+        description = examined.description
+        if description is None:
+            raise UserError(f"{examined.folder} has no description.")
+        self.description = description
+        self.scorer = scorers.open_scorer(description.scorer)
+        self.limits = description.budgets.limits()
+        self.operations = schema.operations(self.limits)
+        self.tools = schema.show_tools(self.operations, RELEASED_INTERFACE)
+        self.interface = schema.show_interface(RELEASED_INTERFACE)
+        self.answer_form = terms.answer_form(description.answer)
+        self.bounds = terms.bounds(description.budgets)
+        self.initial = terms.initial(self.answer_form, self.bounds)
+        self.defaults = terms.defaults(description.run)
+        self.allowlist = allowlist(description.transforms())
+        corpus = prepare.ready_corpus(examined, tell)
+        place = prepare.place()
+        self.private_paths: Sequence[Path] = (examined.folder.resolve(), place)
+        self._fixtures = place / "fixtures"
+        released = released_protocol(corpus.names, description.protocol.passage_lines)
+        self.collection = Collection(corpus, released, place / "indexes")
+        ids = {path: id_ for id_, path in corpus.names.items()}
+        roles = examined.roles
+        used = (make_task(q, roles[q.id], ids) for q in examined.questions if q.id in roles)
+        self._tasks = {task.id: task for task in used}
+
+    def tell_of_building(self, tell: Progress) -> None:
+        self.collection.tell_of_building(tell)
+
+    @cached_property
+    def content_hash(self) -> str:
+        description = self.description.model_dump(mode="json", include={"answer", "budgets", "demonstrations"})
+        return digest(
+            {
+                "versions": self.versions,
+                "description": description,
+                "scorer": self.scorer.identity,
+                "passage_lines": self.description.protocol.passage_lines,
+                "tools": [asdict(tool) for tool in self.tools],
+                "tasks": [asdict(task) for _, task in sorted(self._tasks.items())],
+                "documents": self.collection.corpus.content_hash,
+            }
+        )
+
+    # Task sets
+
+    def task(self, task: str) -> Task:
+        """The host-side task of an id."""
+        if task not in self._tasks:
+            raise UserError(f"unknown task '{task}' in {self.name}. Valid: ids such as {min(self._tasks)}.")
+        return self._tasks[task]
+
+    def tasks(self, role: str | None = None) -> Sequence[str]:
+        if role is None:
+            return sorted(self._tasks)
+        choose("split", role, self.roles)
+        every = [task.id for task in self._tasks.values() if task.role == role]
+        return sorted(sorted_by_key(every, "fewer")[: self.sizes[role]] if role in self.sizes else every)
+
+    def role_of(self, task: str) -> str:
+        return self.task(task).role
+
+    def task_labels(self, task: str) -> Mapping[str, str]:
+        """For people: what the questions file calls it, and its group."""
+        held = self.task(task)
+        return {"id in file": held.label, "group": held.group or "-"}
+
+    def evidence(self, task: str) -> Mapping[str, int]:
+        """The documents that hold the answer, and in how many windows each is read."""
+        counts = self.collection.corpus.line_counts
+        return {id_: -(-counts[id_] // schema.READ_LINES) for id_ in self.task(task).evidence}
+
+    def fewer(self, sizes: Mapping[str, int]) -> Self:
+        cut = copy(self)
+        cut.sizes = {**self.sizes, **{role: min(size, self.sizes.get(role, size)) for role, size in sizes.items()}}
+        cut.__dict__.pop("subject", None)  # its check tasks are those that are used
+        return cut
+
+    # Variants, views and tools
+
+    def variants(self) -> Sequence[str]:
+        return tuple(variants_of(self.allowlist))
+
+    def variant(self, name: str) -> OperatorList[AnyProtocol]:
+        choose("variant", name, self.variants())
+        return OperatorList(operators=variant_operators(name, self.allowlist))
+
+    def view(self, task: str, transformation: Transformation[AnyProtocol]) -> View:
+        """The whole folder, whose texts are read when they are asked for: all tasks share it."""
+        question = self.task(task).question
+        _, library = self.collection.under(transformation)
+        files = (FileView(id=id_, path=library.names[id_], read=partial(library.text, id_)) for id_ in library.listed)
+        return View(task=task, question=question, files=tuple(files))
+
+    def environment(self, task: str, transformation: Transformation[AnyProtocol]) -> Environment:
+        return self._environment(task, transformation)
+
+    def _environment(self, task: str, transformation: Transformation[AnyProtocol]) -> DocumentsEnvironment:
+        question = self.task(task).question
+        protocol, library = self.collection.under(transformation)
+        interface: Any = protocol.interface
+        examples = shown_examples(in_order(self.description.demonstrations, interface.demonstration_order))
+        return DocumentsEnvironment(
+            question, library, interface, operations=self.operations, limits=self.limits, examples=examples
+        )
+
+    def sightings(self, task: str, transformation: Transformation[AnyProtocol]) -> list[Sighting]:
+        return sighted(self.collection, self._environment(task, transformation), transformation)
+
+    def pieces(self, shown: Sighting) -> Sequence[str]:
+        """The lines that say something, rows of tables by their cells."""
+        lines = (shown.text or "").split("\n")
+        return [" | ".join(cells(line)) if is_row(line) else line.strip() for line in lines if line.strip()]
+
+    def score(self, task: str, answer: str | None) -> float:
+        return self.scorer.score(self.task(task).answer, answer)
+
+    # What a harness works with
+
+    @cached_property
+    def placeholders(self) -> Mapping[str, Placeholder]:
+        return terms.placeholders([task.question for task in self._tasks.values()])
+
+    def slots(self, question: str) -> Mapping[str, Sequence[str]]:
+        found = slots(question)
+        return {name: found[name] for name in self.placeholders}
+
+    @cached_property
+    def observables(self) -> Sequence[ObservableFunction]:
+        """Those that tell the documents of most questions apart; questions of evolution are looked at."""
+        every = [task.id for task in self._tasks.values() if task.role == "evo"]
+        some = sorted_by_key(every, "observables")[:LOOKED_AT]
+        return applying([self.sightings(task, OperatorList()) for task in some])
+
+    @cached_property
+    def gate(self) -> GateFacts:
+        from chase.benchmarks.documents.gate import documents_facts
+
+        labels = (*self.roles, *(variant for variant in self.variants() if "-" in variant))
+        return documents_facts(self._tasks.values(), self.collection.corpus.names, labels)
+
+    @cached_property
+    def subject(self) -> Any:
+        from chase.benchmarks.documents.examination import DocumentsSubject, examination
+
+        return DocumentsSubject(examination(self, self._fixtures), self.description.demonstrations)
+
+    def controls(self) -> Controls:
+        from chase.benchmarks.documents.controls import documents_controls
+
+        return documents_controls(self)
+
+    def validate(self, progress: Progress) -> Sequence[CheckResult]:
+        from chase.benchmarks.documents.validation import validate
+
+        return validate(self, progress)
+
+    def export(
+        self, transformation: Transformation[AnyProtocol], folder: Path, progress: Progress
+    ) -> Mapping[str, int]:
+        from chase.benchmarks.documents.export import export_benchmark
+
+        return export_benchmark(self, transformation, folder, progress)
+
+
+def open_documents(name: str, data: Path | None = None) -> Documents:
+    """The benchmark that a folder holds, made ready where it is not yet."""
+    if name != terms.BASE:
+        raise UserError(f"benchmark='{name}': a benchmark of documents has neither seed nor size. Write {terms.BASE}.")
+    if data is None:
+        raise SetupError(
+            "documents is a benchmark of your own: name its folder with --data. "
+            "`chase bench init DIR` writes an example."
+        )
+    return Documents(examine(data))

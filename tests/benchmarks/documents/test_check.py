@@ -1,0 +1,72 @@
+"""Whatever is wrong with a benchmark of documents is said at once, with its line."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from chase.benchmarks.documents.examine import examine
+from tests.benchmarks.documents.examples import folder
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(folder(), tmp_path / "mine"))
+
+
+def told(mine: Path) -> list[str]:
+    return [str(problem) for problem in examine(mine).errors]
+
+
+def test_a_working_example_has_no_error(mine: Path) -> None:
+    assert told(mine) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[scorer]", "[scorer", "benchmark.toml, line 6: it is no TOML"),
+        ('kind = "number"', 'kind = "numbr"', "Did you mean 'number'?"),
+        ("disc = 33", "disk = 33", "benchmark.toml, line 14: unknown key 'splits.disk'. Did you mean 'disc'?"),
+        ("evo = 39", 'evo = "many"', "splits.evo='many'"),
+        ("evo = 39", "evo = 40", "no whole groups add up to the 40 questions of evo"),
+        ("evo = 39", "evo = 390", "there are 216. Ask for fewer"),
+    ],
+)
+def test_a_malformed_description_is_told_with_its_line(mine: Path, old: str, new: str, said: str) -> None:
+    file = mine / "benchmark.toml"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+    assert any(said in sentence for sentence in told(mine)), told(mine)
+
+
+def test_everything_that_is_wrong_with_questions_and_documents_is_told_at_once(mine: Path) -> None:
+    questions = mine / "questions.jsonl"
+    lines = questions.read_text().splitlines()
+    lines[1] = '{"id": "x", "question": "Which?"}'
+    lines[2] = lines[3]
+    lines[4] = lines[4].replace("final/", "finel/")
+    lines[5] = "{no JSON"
+    lines[6] = lines[6].replace('"answer"', '"anser"')
+    questions.write_text("\n".join(lines) + "\n")
+    (mine / "documents" / "latin.txt").write_bytes(b"first\nsm\xf8rrebr\xf8d\n")
+    (mine / "documents" / "empty.md").write_text(" \n")
+    (mine / "documents" / "bad.json").write_text("{")
+    (mine / "documents" / "link.txt").symlink_to("/etc/hostname")
+    said = "\n".join(told(mine))
+    for sentence in (
+        "questions.jsonl, line 2: question 'x' has no answer",
+        "questions.jsonl, line 4: id",
+        "line 5: question",
+        "is no document. Did you mean 'final/",
+        "questions.jsonl, line 6: the line is not valid JSON",
+        "line 7: unknown key 'anser'. Did you mean 'answer'?",
+        "documents/latin.txt, line 2: it is not UTF-8",
+        "documents/empty.md: it is empty",
+        "documents/bad.json: it is not valid JSON",
+        "documents/link.txt: it is a link",
+    ):
+        assert sentence in said, sentence

@@ -10,27 +10,18 @@ from base64 import b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
 
 from chase.report.page import html, symbols
-from chase.runs.folder import RunFolder
 from chase.runs.tables import Table, latex_text, markdown_text
-from chase.store.workspace import Workspace
 from tests.cli.commands import Commands
+from tests.report.attacks import HOSTILE, attack
 from tests.report.finished_runs import Runs
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("report")]
 
-HOSTILE = (
-    '=HYPERLINK("http://evil.example") <script>document.title="pwned"</script> <img src=x onerror=alert(1)>'
-    "'\"><svg onload=alert(1)></svg> </style><style>*{display:none}</style> [x](javascript:alert(1)) "
-    "![i](http://e/x.png) <a href='javascript:alert(1)'>y</a> | **b** `c` $x$ \\input{/etc/passwd} "
-    "\\write18{id} % & # {{7*7}} {% raw %} ]]> "
-    "\x1b[31mred \u202eturned G_<b>rel</b>"
-)
 TAGS = {
     "html", "head", "meta", "title", "style", "body", "a", "header", "h1", "h2", "h3", "span", "div", "p", "dl", "dt",
     "dd", "nav", "ul", "li", "main", "section", "figure", "figcaption", "table", "thead", "tbody", "tr", "th", "td",
@@ -61,50 +52,10 @@ class Seen(HTMLParser):
         self.text += data
 
 
-def poisoned(value: Any, keep: set[str]) -> Any:
-    """Every text of a result with the hostile one before it, but for what the program itself looks up."""
-    if isinstance(value, dict):
-        return {key: poisoned(each, keep) for key, each in value.items()}
-    if isinstance(value, list):
-        return [poisoned(each, keep) for each in value]
-    fixed = not isinstance(value, str) or value in keep or re.fullmatch(r"[0-9a-f]{64}|-?[0-9.]+|", value)
-    return value if fixed else f"{HOSTILE} {value}"
-
-
-def keys_of(value: Any) -> set[str]:
-    if isinstance(value, dict):
-        return set(value).union(*map(keys_of, value.values()))
-    return set().union(*map(keys_of, value)) if isinstance(value, list) else set()
-
-
-WORDS = {
-    "valid",
-    "invalid",
-    "refused",
-    "duplicate",
-    "confirmed",
-    "not confirmed",
-    "gain",
-    "loss",
-    "unchanged",
-    "H*",
-    "H0",
-}
-
-
 @pytest.fixture
 def attacked(runs: Runs, tmp_path: Path) -> Runs:
     """The runs with a hostile text in every field of their results and in every text of their harnesses."""
-    own = runs.copied(tmp_path)
-    for run in (own.evolution, own.audit, own.comparison):
-        folder = RunFolder(Workspace(own.root), run)
-        result = folder.read_result()
-        keep = keys_of(result) | WORDS | {result.get("verdict", ""), result["run"]}
-        keep |= {member["run"] for member in result.get("members", ())}
-        folder.write_result("chase.hostile/1", poisoned(result, keep))
-        for prompt in (folder.path / "harnesses").glob("H[!0]*/prompt.md"):
-            prompt.write_text(prompt.read_text() + HOSTILE.replace("\x1b", "") + "\n")
-    return own
+    return attack(runs.copied(tmp_path), HOSTILE)
 
 
 def report(attacked: Runs, kind: str, chase: Commands, out: Path) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
@@ -43,10 +44,10 @@ def chromium() -> Iterator[Browser]:
 class Watched:
     """A page that is watched: what it says on the console, asks for elsewhere, or puts up."""
 
-    def __init__(self, context: BrowserContext, viewing: Viewing) -> None:
+    def __init__(self, context: BrowserContext, address: str) -> None:
         self.page: Page = context.new_page()
         self.page.set_default_timeout(20_000)
-        self.viewing = viewing
+        self.address = address
         self.said: list[str] = []
         self.elsewhere: list[str] = []
         self.dialogs: list[str] = []
@@ -56,8 +57,8 @@ class Watched:
         context.on("request", self._requested)
 
     def open(self, path: str) -> Page:
-        """A page of the viewer, as whoever has the link opens it."""
-        self.page.goto(self.viewing.address + path)
+        """A page below the address."""
+        self.page.goto(self.address + path)
         return self.page
 
     @property
@@ -65,7 +66,7 @@ class Watched:
         return [*self.said, *self.elsewhere, *self.dialogs]
 
     def _requested(self, request: Any) -> None:
-        if not request.url.startswith((self.viewing.address + "/", "data:")):
+        if not request.url.startswith((self.address + "/", "data:")):
             self.elsewhere.append(request.url)
 
     def _dialog(self, dialog: Any) -> None:
@@ -83,12 +84,25 @@ def take_picture(page: Page, folder: Path, name: str) -> Path:
 
 @contextmanager
 def watching(browser: Browser, viewing: Viewing, *, link: bool = True, **options: Any) -> Iterator[Watched]:
-    """A page in a context of its own; `link` False: one that was not given the link."""
-    context = browser.new_context(**{"viewport": WIDE, **options})
-    try:
-        watched = Watched(context, viewing)
+    """A page in a context of its own, as whoever has the link opens it; `link` False: without."""
+    with watching_at(browser, viewing.address, **options) as watched:
         if link:
             watched.page.goto(viewing.listening.link)
         yield watched
+
+
+@contextmanager
+def watching_at(browser: Browser, address: str, **options: Any) -> Iterator[Watched]:
+    """A page in a context of its own that is to ask for nothing outside an address, a folder's too."""
+    context = browser.new_context(**{"viewport": WIDE, **options})
+    try:
+        yield Watched(context, address)
     finally:
         context.close()
+
+
+def serious_findings(page: Page) -> list[tuple[str, list[str]]]:
+    """What axe finds that is serious, and where. Its script needs a context with `bypass_csp`."""
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    return [(each["id"], [node["html"][:120] for node in each["nodes"][:3]]) for each in serious]

@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
 from chase.store.store import Store
 from chase.store.workspace import Workspace
-from tests.web.browsing import NARROW, WIDE, chromium, needs_chromium, take_picture, watching
+from tests.web.browsing import NARROW, WIDE, chromium, needs_chromium, serious_findings, take_picture, watching
 from tests.web.viewing import Viewing, viewing
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser"), needs_chromium]
@@ -240,7 +239,4 @@ def test_axe_finds_nothing_serious(
     # Only the test's own context lets axe's script in: pages are served under the same policy as ever.
     with watching(browser, served, color_scheme=scheme, viewport=viewport, bypass_csp=True) as watched:
         for path in pages:
-            found = Axe().run(watched.open(path)).response["violations"]
-            serious = [each for each in found if each["impact"] in ("serious", "critical")]
-            told = [(each["id"], [node["html"][:120] for node in each["nodes"][:3]]) for each in serious]
-            assert told == [], path
+            assert serious_findings(watched.open(path)) == [], path

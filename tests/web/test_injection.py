@@ -20,25 +20,12 @@ from chase.store.records import Use
 from chase.store.store import Store
 from chase.store.workspace import RunFiles, Workspace
 from tests.store.store_samples import sample_key, sample_ledger
+from tests.web.attempts import EVIL, check_tame
 from tests.web.browsing import chromium, needs_chromium, watching
 from tests.web.viewing import Viewing, viewing
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser"), needs_chromium]
 
-TRICKS = (
-    "<script>window.ran=1;alert(1)</script>",
-    '<img src=x onerror="window.ran=2;alert(2)">',
-    "<svg onload=window.ran=3><animate onbegin=window.ran=3>",
-    "\"><iframe srcdoc='<script>parent.ran=4</script>'></iframe>",
-    "' autofocus onfocus='window.ran=5' x='",
-    "</pre></td></script><script src=//evil.example/x.js></script>",
-    "<link rel=stylesheet href=//evil.example/x.css><style>@import '//evil.example/y.css'</style>",
-    '<a href="javascript:window.ran=6">here</a> [here](javascript:window.ran=7) ![x](//evil.example/p.png)',
-    "<meta http-equiv=refresh content='0;url=//evil.example/'><base href=//evil.example/>",
-    "<form action=//evil.example/><button>go</button></form>{{ 7 * 7 }}{% raw %}",
-    "<template><b onclick=window.ran=8></template>\x00\u2028 data: x\n\nevent: over\ndata: y\n\n<!-- -->]]>",
-)
-EVIL = " ".join(TRICKS)
 MODULE = EVIL.replace("\x00", "").replace("{{", "").replace("\n", " ")
 """For the files of a harness, which are read by a parser of our own."""
 RUN = "run<img src=x onerror=window.ran=9>"
@@ -147,10 +134,7 @@ def test_nothing_that_a_model_wrote_runs_on_any_page(served: Viewing, planted: P
         for path in visited:
             page = watched.open(path)
             page.wait_for_timeout(50)
-            assert page.evaluate("window.ran") is None, path
-            assert page.evaluate("document.compatMode") == "CSS1Compat", path
-            foreign = page.evaluate(FOREIGN)
-            assert foreign == [], (path, foreign)
+            check_tame(page)
             text = page.locator("main").evaluate("main => main.textContent")
             assert "Something is wrong" not in text, path
             if "window.ran=" in text:
@@ -169,22 +153,8 @@ def test_the_live_page_takes_hostile_events_as_text(served: Viewing) -> None:
         page.wait_for_function("Number(document.getElementById('live').dataset.updates) >= 1")
         assert "window.ran=1" in page.locator(".told").inner_text()
         assert "follows the run" in page.locator("#following").inner_text()
-        assert page.evaluate("window.ran") is None
-        assert page.evaluate(FOREIGN) == []
+        check_tame(page)
         assert watched.troubles == []
-
-
-FOREIGN = """() => [...document.querySelectorAll(
-    "script, img, iframe, object, embed, link, base, style, template, animate, form, a, *")].filter(e =>
-      [...e.attributes].some(a => a.name.startsWith("on") || a.name === "srcdoc" || a.name === "style")
-      || ["IFRAME", "OBJECT", "EMBED", "BASE", "TEMPLATE", "STYLE"].includes(e.tagName)
-      || e.tagName === "SCRIPT" && e.getAttribute("src") !== "/static/view.js"
-      || e.tagName === "LINK" && !["data:,", "/static/view.css", "/static/report.css"].includes(e.getAttribute("href"))
-      || e.tagName === "IMG"
-      || e.tagName === "A" && !/^[/#?]/.test(e.getAttribute("href") || "")
-      || e.tagName === "FORM" && !e.getAttribute("action").startsWith("/")
-  ).map(e => e.outerHTML.slice(0, 200))"""
-"""Markup that is not ours."""
 
 
 def _crawl(served: Viewing, browser: Browser) -> list[str]:

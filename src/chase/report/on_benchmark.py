@@ -37,8 +37,8 @@ class BenchmarkFacts:
     problem: str | None = None
 
 
-def benchmark_facts(facts: RunFacts, opened: Callable[[], Benchmark[Any]]) -> BenchmarkFacts:
-    """Open the benchmark and look; what fails is a sentence in the report."""
+def benchmark_facts(facts: RunFacts, opened: Callable[[], Benchmark[Any]], *, counted: bool = True) -> BenchmarkFacts:
+    """Open the benchmark and look; what fails is a sentence in the report. Not `counted`: without its statistics."""
     known = facts.config.get("tasks")
     sizes = {role: known[role] for role in sorted(known, key=role_order)} if isinstance(known, Mapping) else {}
     try:
@@ -46,7 +46,7 @@ def benchmark_facts(facts: RunFacts, opened: Callable[[], Benchmark[Any]]) -> Be
         if benchmark.content_hash != facts.config.get("content_hash", benchmark.content_hash):
             raise ChaseError(f"{benchmark.name} has another content here than in the run.")
         statistics = table = None
-        if isinstance(benchmark, HasStatistics):
+        if counted and isinstance(benchmark, HasStatistics):
             statistics = benchmark.statistics()
             title, headings, rows = benchmark.statistics_table()
             table = (title, list(headings), [list(row) for row in rows])

@@ -93,7 +93,8 @@ def of_audit(found: Found) -> Headline:
 
 def of_comparison(found: Found) -> Headline:
     """Which method gains, and which keeps what it gains?"""
-    count = f"{len(found['features'])} methods over {len(found['seeds'])} seeds"
+    seeds = len(found["seeds"])
+    count = f"{len(found['features'])} methods over {'one seed' if seeds == 1 else f'{seeds} seeds'}"
     if not found["certified"]:
         sentence = f"{count} were run; the sealed tasks were left alone, so nothing is compared yet."
         return Headline(sentence=sentence, label="not certified", tone="open")

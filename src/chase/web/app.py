@@ -60,8 +60,8 @@ class Pages:
 
     def section(self, request: Request) -> Response:
         run = self._viewer.run(request.path_params["run"])
-        section = self._reports.section(run, request.path_params["section"])
-        return self._page(request, "section.html", run=run, section=section)
+        sections = self._reports.sections(run, request.path_params["section"])
+        return self._page(request, "section.html", run=run, sections=sections)
 
     def live(self, request: Request) -> Response:
         run = self._viewer.run(request.path_params["run"])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from chase.core.errors import choose
 from chase.report.assembly import KINDS, about, badges, document
 from chase.report.document import Document, Section, Text
 from chase.report.facts import Measured, RunFacts, load_facts, measure
 from chase.report.heads import RunHead, WantedRuns, head_of
+from chase.report.on_benchmark import example_section
 from chase.report.provenance import provenance_section
 from chase.store.records import Run
 from chase.store.workspace import Workspace
+from chase.web.examples import NOT_YET, Examples
 from chase.web.viewer import Edition, Viewer
 
 RESULTS = "results"
@@ -17,6 +21,7 @@ RESULTS = "results"
 MEASURED = {"outcomes": "Task by task", "tokens": "Token use"}
 """Sections that are summed up over all rollouts, which takes a second where there are many."""
 NOTHING = Measured(tokens=(), paired=())
+COUNTERFACTUALS, EXAMPLES = "counterfactuals", "examples"
 SHOWN_RUNS = 50
 
 
@@ -27,6 +32,7 @@ class Reports:
         self._viewer = viewer
         self._heads: dict[Edition, RunHead] = {}
         self._documents: dict[tuple[Edition, bool], Document] = {}
+        self._examples = Examples()
 
     @property
     def workspace(self) -> Workspace:
@@ -54,20 +60,26 @@ class Reports:
         facts = load_facts(self._viewer.store, run.id)
         if facts.kind in KINDS:
             made = document(facts, measure(self._viewer.store, facts) if measured else NOTHING)
+            made = replace(made, sections=[*made.sections[:-1], *_of_examples(facts, made), made.sections[-1]])
         else:
             made = _bare(facts)
         if run.status == "finished":
             self._documents[key] = made
         return made
 
-    def section(self, run: Run, id: str) -> Section:
-        """One section; refused with the valid ones."""
+    def sections(self, run: Run, id: str) -> list[Section]:
+        """What a page of this name shows; refused with the valid ones."""
         made = self.document(run, measured=id in MEASURED)
         valid = {section.id: section for section in made.sections}
         if id in MEASURED and id not in valid:
             nothing = Text(text="There is nothing of this in this run: no two harnesses were compared, or none ran.")
-            return Section(id=id, title=MEASURED[id], blocks=[nothing])
-        return valid[choose("page of this run", id, valid)]
+            return [Section(id=id, title=MEASURED[id], blocks=[nothing])]
+        chosen = choose("page of this run", id, valid)
+        if chosen not in (COUNTERFACTUALS, EXAMPLES):
+            return [valid[chosen]]
+        shown = self._examples.section(self._viewer.edition(run), load_facts(self._viewer.store, run.id))
+        own = [valid[COUNTERFACTUALS]] if COUNTERFACTUALS in valid else []
+        return own if shown is None else [*own, shown]
 
     def tabs(self, run: Run) -> list[tuple[str, str]]:
         """The pages of a run: the end of each address, and its word."""
@@ -80,6 +92,13 @@ class Reports:
 
 
 _SHORT = {"harnesses": "Harnesses", "methods": "Methods", "provenance": "Settings", "tried": "Search"}
+
+
+def _of_examples(facts: RunFacts, made: Document) -> list[Section]:
+    """A page of their own for examples, where none shows counterfactuals; what is on it is found when it is opened."""
+    known = {section.id for section in made.sections}
+    found = None if COUNTERFACTUALS in known else example_section(facts, NOT_YET)
+    return [] if found is None else [found]
 
 
 def _bare(facts: RunFacts) -> Document:

@@ -7,11 +7,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from chase.benchmarks.officeqa.benchmark import open_officeqa
 from chase.benchmarks.officeqa.releases import FOLDERS
 from chase.core.events import Event
+from chase.engine.processes import processes
 from chase.protocol.transformation import OperatorList
 from chase.runs.listening import Building, Silent
 from chase.runs.opening import Opener
@@ -146,3 +149,24 @@ class Hears(Silent):
     def told(self, event: Event) -> None:
         if isinstance(event, Building):
             self._told.append(event.step)
+
+
+def test_two_processes_give_the_same_scores_as_one(
+    chase: Commands, officeqa_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[int] = []
+
+    def counted(count: int, **opens: Any) -> Any:
+        started.append(count)
+        return processes(count, **opens)
+
+    monkeypatch.setattr("chase.runs.life.processes", counted)
+    monkeypatch.setattr("chase.runs.life.open_benchmark", open_officeqa)  # a worker opens the data for itself
+    asked = ("compare", *on(officeqa_data)[:-2], "--methods", "raw-harness", "--seeds", "1", *ONCE)
+    asked = (*asked, "--split-sizes", "evo=2,disc=2,conf=2,cert=4,prov2=2")
+    one = chase.json(*asked, "--workers", 1, "--workspace", "one")
+    two = chase.json(*asked, "--workers", 2, "--workspace", "two")
+    assert started == [2]
+    assert one["executed"] == two["executed"] > 0
+    assert one["methods"] == two["methods"]
+    assert one["methods"]["raw-harness"]["r_rel"]["n"] == 4

@@ -9,7 +9,8 @@ import typer
 
 from chase.benchmarks.officeqa.releases import RELEASES, release_named
 from chase.benchmarks.officeqa.sample.shape import KILOBYTES, Shape
-from chase.benchmarks.officeqa.sample.writing import write_sample
+from chase.benchmarks.officeqa.sample.splitting import check_splits
+from chase.benchmarks.officeqa.sample.writing import check_shape, write_sample
 from chase.cli.options import AsJson
 from chase.cli.output import echo, emit_json, steps
 
@@ -38,6 +39,8 @@ def sample(
         seed=seed,
         kilobytes=kilobytes,
     )
+    check_shape(shape)
+    check_splits(shape)
     with steps(f"synthetic {name} sample") as tell:
         manifest = write_sample(shape, out, tell)
     if as_json:

@@ -46,7 +46,9 @@ def test_html_becomes_its_text_with_headings_lists_and_tables_and_without_code()
     ]
 
 
-@pytest.mark.parametrize("page", ["<table><tr><td>7", "<td>7", "<p>7</div></p></table>", "<script></script></script>7"])
+@pytest.mark.parametrize(
+    "page", ["<table><tr><td>7</td><td>8", "<td>7", "<p>7</div></p></table>", "<script></script></script>7"]
+)
 def test_html_that_ends_in_the_middle_loses_no_text(page: str) -> None:
     assert "7" in to_text(".htm", page)
 

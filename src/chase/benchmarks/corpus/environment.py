@@ -6,7 +6,7 @@ It is made from a library, which holds what can be shown: no answer, no source l
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from chase.benchmarks.corpus.index import Hit, words
 from chase.benchmarks.corpus.library import Library
@@ -116,7 +116,14 @@ class CorpusEnvironment:
             )
             for place, hit in enumerate(hits)
         ]
-        return self._answer(f"{whole} passages hold every word.", items, coverage=whole)
+        head = " ".join([f"{whole} passages hold every word.", *self._cuts(hits)])
+        return self._answer(head, items, coverage=whole)
+
+    def _cuts(self, hits: Sequence[Hit]) -> Iterator[str]:
+        """A sentence for each hit whose text is not shown whole."""
+        for place, hit in enumerate(hits, start=1):
+            if note := self._library.window(hit.document, hit.start, hit.end).note:
+                yield f"Result {place}: {note}"
 
     def show_hit(self, hit: Hit, place: int, count: int, *, matches: bool | None = None) -> Sighting:
         """A passage as a result of a search shows it."""
@@ -126,7 +133,7 @@ class CorpusEnvironment:
             "name": name,
             "passage": hit.passage,
             "lines": f"{hit.start}-{hit.end}",
-            "text": self._library.between(hit.document, hit.start, hit.end),
+            "text": self._library.window(hit.document, hit.start, hit.end).text,
         }
         shown = show_fields(self._names, "search", fields)
         return Sighting(id=hit.document, path=name, hit=place, hit_of=count, matches=matches, fields=shown)
@@ -143,13 +150,15 @@ class CorpusEnvironment:
         if not _is_count(last) or last < first:
             return self.refusal("The last line must be a number, and not before the first.")
         last = min(last, first + READ_LINES - 1, count)
-        text, name = self._library.between(found, first, last), self._library.names[found]
-        fields = {"document": found, "name": name, "lines": f"{first}-{last}", "of": count, "text": text}
-        window = self._reads[found]
+        window, name = self._library.window(found, first, last), self._library.names[found]
+        lines = f"{first}-{window.last}"
+        fields = {"document": found, "name": name, "lines": lines, "of": count, "text": window.text}
+        reading = self._reads[found]
         self._reads[found] += 1
         shown = show_fields(self._names, "read", fields)
-        item = self._item(Sighting(id=found, path=name, window=window, text=text, fields=shown))
-        return self._answer("", [item], reads_on=self._range(found, last + 1) if last < count else None)
+        item = self._item(Sighting(id=found, path=name, window=reading, text=window.text, fields=shown))
+        reads_on = self._range(found, window.last + 1) if window.last < count else None
+        return self._answer(window.note, [item], reads_on=reads_on)
 
     def _range(self, document: str, first: int) -> Mapping[str, Json]:
         """The arguments that read as many lines as a call may from a line on."""

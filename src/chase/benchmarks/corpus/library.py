@@ -13,6 +13,7 @@ from typing import Protocol as TypingProtocol
 from chase.benchmarks.corpus.index import Hit, Match, PassageIndex
 from chase.benchmarks.corpus.passages import Passage, cut
 from chase.benchmarks.corpus.protocol import AnyProtocol, Layout, ResultOrder
+from chase.benchmarks.corpus.windows import Window, window
 from chase.core.keyed import key_bits
 
 
@@ -49,6 +50,10 @@ class Library:
     def between(self, id_: str, start: int, end: int) -> str:
         """The text of some lines, counted from 1."""
         return "\n".join(self._texts.lines(id_, start, end))
+
+    def window(self, id_: str, start: int, end: int) -> Window:
+        """The same as a tool's result shows it."""
+        return window(self._texts.lines(id_, start, end), start, self.line_counts[id_])
 
     def text(self, id_: str) -> str:
         """The whole document."""

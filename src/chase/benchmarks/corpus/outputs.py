@@ -50,7 +50,7 @@ class Outputs:
             items, text = self._call("read", {"document": id_, "start": len(lines) + 1})
             texts.append(text)
             item = items[0] if items else None
-            last = min(count, len(lines) + READ_LINES)
+            last = self.library.window(id_, len(lines) + 1, min(count, len(lines) + READ_LINES)).last
             if item is None or (item["document"], item["lines"]) != (id_, f"{len(lines) + 1}-{last}"):
                 return None, texts
             window = item["text"].split("\n")
@@ -76,7 +76,7 @@ class Outputs:
         passages = passages_of(self.library.line_counts[id_], layout)
         passage = passages[item["passage"] - 1]
         same_lines = item["lines"] == f"{passage.start}-{passage.end}"
-        return same_lines and bool(item["text"] == self.library.between(id_, passage.start, passage.end))
+        return same_lines and bool(item["text"] == self.library.window(id_, passage.start, passage.end).text)
 
     def listing(self) -> tuple[Json, str]:
         items, text = self._call("list_documents", {})

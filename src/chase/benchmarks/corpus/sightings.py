@@ -38,7 +38,7 @@ def sighted(
             listing=library.places[hit.document],
             listing_of=len(library.listed),
             window=0,
-            text=library.between(hit.document, 1, READ_LINES),
+            text=library.window(hit.document, 1, READ_LINES).text,
         )
         for place, hit in enumerate(found)
     ]

@@ -66,11 +66,11 @@ def _sizes(questions: int, wanted: Splits) -> dict[str, int]:
 
 
 def _dealt_nearly(groups: Sequence[Group], sizes: Mapping[str, int]) -> dict[str, list[Group]]:
-    """Each group, the largest first, to the role that lacks most of its share."""
+    """Each group, the largest first, to the role that lacks most of its share: first to one that has none."""
     dealt: dict[str, list[Group]] = {role: [] for role in ROLES}
     lacking = dict(sizes)
     for group in sorted(groups, key=len, reverse=True):
-        role = max(ROLES, key=lambda role: (not dealt[role], lacking[role] / sizes[role], -ROLES.index(role)))
+        role = max(ROLES, key=lambda role: (lacking[role] / sizes[role], -ROLES.index(role)))
         dealt[role].append(group)
         lacking[role] -= len(group)
     return dealt

@@ -42,7 +42,7 @@ def write_sample(shape: Shape, out: Path, tell: Progress, *, workers: int | None
 
     A folder that holds a sample of the other release gets this one beside it.
     """
-    _check(shape)
+    check_shape(shape)
     manifest = _manifest_of(out, shape.release)
     out.parent.mkdir(parents=True, exist_ok=True)
     with own_folder(out.parent, f".{out.name}.") as building:
@@ -53,7 +53,8 @@ def write_sample(shape: Shape, out: Path, tell: Progress, *, workers: int | None
     return manifest
 
 
-def _check(shape: Shape) -> None:
+def check_shape(shape: Shape) -> None:
+    """Refuse sizes of which nothing can be made."""
     if shape.documents < LEAST_DOCUMENTS:
         raise UserError(f"--documents={shape.documents} is too few. Ask for {LEAST_DOCUMENTS} or more.")
     if shape.questions < 1 or shape.kilobytes < 1:

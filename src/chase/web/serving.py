@@ -46,6 +46,7 @@ def serve(workspace: Workspace, *, port: int = 0, ready: Callable[[Listening], N
                 proxy_headers=False,
                 timeout_graceful_shutdown=2,
             )
+            config.load()  # what it imports; so that the first page does not wait for it
             server = uvicorn.Server(config)
             viewer.stopping = lambda: server.should_exit
             link = f"{address}/?token={secret.token}"

@@ -201,12 +201,12 @@ def kept(rows: Mapping[str, tuple[Found, Found]], symbol: str, title: str) -> Dr
 
 
 def _beside(labels: Sequence[tuple[float, float, str]], right: float) -> Iterator[Mark]:
-    """Labels beside their dots, moved down so that none covers another."""
+    """Labels below and beside their dots, off the rising line, moved down so that none covers another."""
     placed: list[tuple[float, float, float]] = []
     for x, y, text in sorted(labels, key=lambda each: each[1]):
         width = width_of([text])
         start = x + 9 if x + 9 + width < right + 36 else x - 9 - width
-        at = y - 6
+        at = y + 14
         while any(abs(at - other) < 13 and start < end and begin < start + width for begin, end, other in placed):
             at += 13
         placed.append((start, start + width, at))

@@ -25,7 +25,7 @@ def check_splits(shape: Shape) -> None:
     if not _splits(shape):
         raise UserError(
             f"--questions={shape.questions} on --documents={shape.documents} cannot be split into the paper's six "
-            "roles: they share too few source files to keep roles apart. "
+            "roles: they form too few source components to keep roles apart. "
             f"Ask for --documents={_enough(shape)}."
         )
 

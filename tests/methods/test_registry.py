@@ -115,7 +115,7 @@ def test_what_is_not_said_is_the_benchmarks_then_the_methods() -> None:
     found = settle_options("chase", form, {"eta": 0.10, "rounds": None}, DEFAULTS).model_dump()
     assert found == {
         "rounds": 5, "epsilon": "0.05", "eta": "0.1", "proposals": 8, "reduce": True, "repair": False,
-        "confirm": True, "confirmation": "paper", "alpha": "0.05", "placebos": 0,
+        "confirm": True, "confirmation": "paper", "alpha": "0.05", "placebos": 0, "evaluation": "full",
         "single_operators": False, "tell_constraints": True, "enforce_constraints": True,
     }  # fmt: skip
 

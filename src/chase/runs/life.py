@@ -234,7 +234,7 @@ class Life:
             folder.write_settings(work.resolved(), work.models.tables())  # last: whoever finds it finds all
         command = self.which.command
         begun = RunBegun(
-            command=command, run=run, label=work.label, again=again, config=identity, rollouts=work.rollouts_between()
+            command=command, run=run, label=work.label, again=again, config=identity, rollouts=_foreseen(work)
         )
         listener.told(begun)
         try:
@@ -266,6 +266,14 @@ class Life:
         """A certification that is cut leaves its run finished, as it was."""
         if self.which.certified is None:
             store.set_run_status(run, "paused")
+
+
+def _foreseen(work: Work) -> tuple[int, int] | None:
+    """Between how many rollouts the run will take. A method, which may be a plug-in, that cannot say ends no run."""
+    try:
+        return work.rollouts_between()
+    except Exception:
+        return None
 
 
 def kept_pace(folder: RunFolder, names: frozenset[str]) -> dict[str, Any]:

@@ -19,8 +19,10 @@ from chase.store.records import EpisodeCount, Spend
 Stage = Literal["optimisation", "certification"]
 """Optimisation and selection (of an audit: search and confirmation), and the sealed tasks: a table each."""
 STAGES: tuple[Stage, ...] = ("optimisation", "certification")
-SEARCHED = re.compile(r"evo|disc|conf[0-9]*")
-"""The roles that methods hold. Every other task set is sealed: `cert`, and what is opened with it."""
+SEARCHED = re.compile(r"evo|disc|conf[0-9]*|reference")
+"""The roles that methods hold, and that of reference trajectories. Every other task set is sealed: `cert`, and what is
+opened with it.
+"""
 ROLLOUT = "rollout"
 """The purpose of a rollout's requests in the ledger; every other is an agent's."""
 

@@ -38,6 +38,8 @@ class Directives:
     look_closely: bool = False
     stop_when_found: bool = False
     calculator: bool = False
+    with_scale: bool = False
+    semicolons: bool = False
 
 
 def _leans(pattern: str, text: str) -> tuple[Lean, ...]:
@@ -72,6 +74,8 @@ def read_directives(text: str) -> Directives:
         look_closely=_says("look at every (?:record|table)", plain),
         stop_when_found=_says(r"stop (?:searching )?once [^.]{0,40}\bfound", plain),
         calculator=_says("use the calculator", plain),
+        with_scale=_says("(?:number|figure)s? with (?:its|their) scale", plain),
+        semicolons=_says("with semicolons? between", plain),
     )
 
 

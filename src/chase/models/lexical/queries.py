@@ -14,6 +14,8 @@ FEWER = (4, 3)
 
 def queries(asked: Asked, told: Directives) -> Iterator[str]:
     """All queries in the order in which they would be made; the same words may come twice."""
+    if asked.document:
+        yield asked.document
     more = f" {' '.join(asked.conditions)}" if told.with_conditions and asked.conditions else ""
     if told.each_period:
         for wanted in asked.wanted:

@@ -74,7 +74,8 @@ def _print(result: ScanResult, written: Sequence[Path], all_rows: bool) -> None:
         f"{100 * (1 - found['level']):.2g} %.\n"
     )
     for finding in result.findings:
-        _print_finding(finding, found["observables"], "tried" in finding and bool(written))
+        others = [f["name"] for f in result.findings if set(f["observables"]) & set(finding["beside"])]
+        _print_finding(finding, found["observables"], others)
     if found["explained"]:
         echo(f"These follow from the above and add nothing: {', '.join(found['explained'])}")
     if not result.findings:
@@ -88,19 +89,23 @@ def _print(result: ScanResult, written: Sequence[Path], all_rows: bool) -> None:
         echo(f"      chase audit --benchmark {found['benchmark']} --transformations {chosen} --harness DIR --model M")
 
 
-def _print_finding(finding: Mapping[str, Any], described: Mapping[str, str], removing: bool) -> None:
+def _print_finding(finding: Mapping[str, Any], described: Mapping[str, str], apart: Sequence[str]) -> None:
     first = finding["rows"][0]
     echo(f"{finding['name']}: {_in_words(first, described)}")
     echo(f"  {_effect(first)}, adjusted p {first['adjusted']:.2g}, n = {first['n']}")
     if others := finding["observables"][1:]:
         echo(f"  shows in {', '.join(others)} too")
+    if apart:
+        echo(f"  goes together with {', '.join(apart)}: findings apart, as what takes one away leaves the other")
     removal = finding["removal"]
     if removal is not None:
         left = max(removal["after"], key=lambda row: abs(row["effect"] - _middle(row)), default=None)
-        rest = "the same for all" if left is None else f"at most {_effect(left, short=True)} is left"
+        gone = "nowhere to be seen under its name" if removal["unseen"] else "the same for all"
+        rest = gone if left is None else f"at most {_effect(left, short=True)} is left"
         echo(f"  taken away by: {removal['description']}  [{removal['symbols']}]; {rest}")
-    elif finding["tried"]:
-        echo(f"  nothing of the allowlist takes it away: {finding['tried']} tried")
+    elif finding["tried"] is not None:
+        tried = f"{finding['tried']} tried" if finding["tried"] else "no operator touches it"
+        echo(f"  nothing of the allowlist takes it away: {tried}")
 
 
 def _middle(row: Mapping[str, Any]) -> float:

@@ -6,6 +6,7 @@ import pytest
 from tests.models.lexical.library import Library, ask
 
 FORM = "A number with its scale (thousand, million) if it has one; several with semicolons between."
+BY_NAME = "Search for the document that the question names."
 FERRIES = """# Report 20018
 
 Fares are by sea.
@@ -88,7 +89,7 @@ def test_only_the_document_that_a_question_names_by_its_number_is_asked_and_it_i
         "hjklm": "# Report 20018\n" + "\n" * 50 + table.format(7),
         "npqrs": "# Report 200181\n" + table.format(9),
     }
-    told = ask(Library(documents=documents), "In report 20018: What were ferry fares in 2031?")
+    told = ask(Library(documents=documents), "In report 20018: What were ferry fares in 2031?", BY_NAME)
     assert told.answer == "7"
     assert [call["query"] for call in told.made("search")] == ["report 20018"]
     assert {call["document"] for call in told.made("read")} == {"hjklm"}
@@ -98,5 +99,17 @@ def test_a_year_is_no_number_of_a_document_unless_it_says_so() -> None:
     table = "# Report {}\n\n| Item | 1980 | 1981 |\n| --- | --- | --- |\n| Ferry fares | {} | {} |"
     documents = {"bcdfg": table.format(1980, 5, 6), "hjklm": table.format(1981, 7, 8)}
     library = Library(documents=documents)
-    assert ask(library, "What were ferry fares in report no. 1981 for 1980?").answer == "7"
-    assert ask(library, "What were ferry fares in the report 1980?").answer == "5"
+    assert ask(library, "What were ferry fares in report no. 1981 for 1980?", BY_NAME).answer == "7"
+    assert ask(library, "What were ferry fares in the report 1981?", BY_NAME).answer == "6"
+
+
+def test_without_being_told_so_the_number_is_a_word_to_search_with_and_the_first_table_that_matches_is_taken() -> None:
+    table = "\n| Item | 2031 |\n| --- | --- |\n| Ferry fares | {} |"
+    documents = {"bcdfg": "# Report 20017\n" + table.format(5), "hjklm": "# Report 20018\n" + table.format(7)}
+    question = "In report 20018: What were ferry fares in 2031?"
+    told = ask(Library(documents=documents), question)
+    assert [call["query"] for call in told.made("search")] == ["ferry fares 2031 report 20018"]
+    assert told.answer == "7"
+    other = {**documents, "hjklm": "# Report 20018\n\nFerries are old." + "\n" * 50 + table.format(7)}
+    assert ask(Library(documents=other), question).answer == "5"
+    assert ask(Library(documents=other), question, BY_NAME).answer == "7"

@@ -109,7 +109,7 @@ class Mind:
     @cached_property
     def _named(self) -> frozenset[str]:
         """The documents in view that are called what the question calls the one that it asks about."""
-        held = self.notes.shelf.held.items()
+        held = self.notes.shelf.held.items() if self.told.by_name else ()
         return frozenset(d for d, one in held if is_called(self.asked.document, (one.name, *one.headings)))
 
     @cached_property

@@ -1,10 +1,10 @@
 """TAT-QA's development set as a benchmark of documents, with the plain program `lexical`: scores, scan, audits.
 
 `python -m studies.tat_qa --data tatqa_dataset_dev.json` imports the file into a folder that is gone afterwards, scores
-`H_0` on every question, scans the protocol of the unsealed tasks, and audits two lines that gain, each by
-search and against what the scan writes. `results/tat_qa.json` holds figures and none of the data. How `lexical` reads tables
-and scales was extended while its failures on the task set `evo` were looked at; the other sets were not. About five
-minutes on two cores. Resumable; other code or another file starts anew.
+`H_0` on every question, scans the protocol of the unsealed tasks, and audits two lines that gain, each by search and
+against what the scan writes. `results/tat_qa.json` holds figures and none of the data. How `lexical` reads tables and
+scales was extended while its failures on the task set `evo` were looked at; the other sets were not. About five minutes
+on two cores. Resumable; other code or another file starts anew.
 """
 
 from __future__ import annotations
@@ -191,7 +191,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows = rows_of(
         NAME, [{**about, "kind": "scan"}, *({**about, "kind": "scores", "role": r} for r in ROLES)], worked
     )  # fmt: skip
-    documents = len(benchmark.collection.corpus.names)
     (forms,) = (row["forms"] for row in rows if row["kind"] == "scan")
     written = {name: form for name, form in forms.items() if name != "all"}
     ways: list[Mapping[str, Any]] = [{}, written] if written else [{}]

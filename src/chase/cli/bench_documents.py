@@ -48,6 +48,8 @@ def check(
         for problem in examined.problems:
             echo(f"{problem.severity}: {problem}")
     if errors:
+        if len(errors) == 1:
+            raise IntegrityError(f"{folder}: one error keeps it from being used. {errors[0]}")
         raise IntegrityError(f"{folder}: {len(errors)} errors keep it from being used. The first: {errors[0]}")
     if not as_json:
         sets = ", ".join(f"{role} {size}" for role, size in _sizes(examined).items())

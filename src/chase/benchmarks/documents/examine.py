@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -67,7 +67,7 @@ def examine(folder: Path, tell: Progress = lambda _: None) -> Examined:
     problems += wrong
     documents, wrong = read_documents(folder, description.documents, tell)
     problems += wrong
-    problems += _evidence(description, questions, documents)
+    problems += _evidence(description, questions, documents, {problem.file for problem in errors_of(wrong)})
     problems += _scored(description, questions)
     roles: Mapping[str, str] = {}
     if not errors_of(problems):
@@ -149,12 +149,13 @@ def _document(path: Path, inside: str, shown: str) -> tuple[Document | None, lis
 
 
 def _evidence(
-    description: Description, questions: Sequence[Question], documents: Sequence[Document]
+    description: Description, questions: Sequence[Question], documents: Sequence[Document], told: Collection[str]
 ) -> Iterator[Problem]:
+    """Evidence that is no document. Of files that are `told` to be wrong, and where there are none, enough is said."""
     known = {document.path for document in documents}
-    for question in questions:
+    for question in questions if known else ():
         for path in question.evidence:
-            if path not in known:
+            if path not in known and f"{description.documents}/{path}" not in told:
                 near = difflib.get_close_matches(path, known, n=1, cutoff=0.6)
                 hint = f" Did you mean '{near[0]}'?" if near else ""
                 what = f"question '{question.id[:60]}': its evidence '{path[:120]}' is no document.{hint}"

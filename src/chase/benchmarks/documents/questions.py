@@ -85,10 +85,8 @@ def _csv_rows(text: str) -> Iterator[tuple[int, Mapping[str, Json] | str]]:
             if not any(cell.strip() for cell in cells):
                 continue
             if len(cells) != len(header):
-                yield (
-                    table.line_num,
-                    f"the row has {len(cells)} cells and the header {len(header)}. Quote cells with {table.dialect.delimiter!r} in them.",
-                )
+                counts = f"the row has {len(cells)} cells and the header {len(header)}"
+                yield table.line_num, f"{counts}. Quote cells that hold {table.dialect.delimiter!r}."
                 continue
             row = {name: cell.strip() for name, cell in zip(header, cells, strict=True) if cell.strip()}
             yield table.line_num, {**row, **_evidence_of_cell(row)}

@@ -77,17 +77,19 @@ def test_a_day_stands_for_its_year_where_one_column_is_of_that_year_and_not_wher
     assert asked("What were ferry fares in 2031?", text) != "7"
 
 
-def test_a_row_of_data_is_no_header_though_its_figures_look_like_years() -> None:
-    text = "# Report 20018\n\n| Item | 2031 | 2030 |\n| --- | --- | --- |\n| Berths | 1990 | 1980 |\n| Piers | 3 | 2 |"
+@pytest.mark.parametrize("label", ["Berths", "(Berths)"])
+def test_a_row_of_data_is_no_header_though_its_figures_look_like_years(label: str) -> None:
+    rows = f"| {label} | 1990 | 1980 |\n| Piers | 3 | 2 |"
+    text = f"# Report 20018\n\n| Item | 2031 | 2030 |\n| --- | --- | --- |\n{rows}"
     assert asked("What were the berths in 2030?", text) == "1980"
 
 
 def test_only_the_document_that_a_question_names_by_its_number_is_asked_and_it_is_read_to_its_end() -> None:
     table = "\n| Item | 2031 |\n| --- | --- |\n| Ferry fares | {} |"
     documents = {
-        "bcdfg": "# Report 20017\n" + table.format(5),
+        "bcdfg": "# Report 200181\n\nIt follows report 20018." + table.format(9),
         "hjklm": "# Report 20018\n" + "\n" * 50 + table.format(7),
-        "npqrs": "# Report 200181\n" + table.format(9),
+        "npqrs": "# Report 20017\n" + table.format(5),
     }
     told = ask(Library(documents=documents), "In report 20018: What were ferry fares in 2031?", BY_NAME)
     assert told.answer == "7"
@@ -110,6 +112,6 @@ def test_without_being_told_so_the_number_is_a_word_to_search_with_and_the_first
     told = ask(Library(documents=documents), question)
     assert [call["query"] for call in told.made("search")] == ["ferry fares 2031 report 20018"]
     assert told.answer == "7"
-    other = {**documents, "hjklm": "# Report 20018\n\nFerries are old." + "\n" * 50 + table.format(7)}
+    other = {**documents, "hjklm": "# Report 20018\n\nFerry fares of 2031 are old." + "\nSea." * 130 + table.format(7)}
     assert ask(Library(documents=other), question).answer == "5"
     assert ask(Library(documents=other), question, BY_NAME).answer == "7"

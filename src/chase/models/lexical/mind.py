@@ -136,7 +136,11 @@ class Mind:
         return None if best is None else best[2]
 
     def _is_enough(self, cells: Sequence[Cell | None]) -> bool:
-        """Whether every figure has a good cell; told to stop at once, whether it has any."""
+        """Whether every figure has a good cell; told to stop at once, whether it has any. Told to search for the
+        document that is named, not before it has that.
+        """
+        if self.told.by_name and self.asked.document and not self._named:
+            return False
         pairs = zip(self.asked.wanted, cells, strict=True)
         return bool(cells) and all(cell is not None and self._settles(wanted, cell) for wanted, cell in pairs)
 

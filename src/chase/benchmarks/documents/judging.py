@@ -81,10 +81,10 @@ def wrong_with_model(chosen: JudgeScorer) -> str | None:
         )
         if config.name in (LEXICAL, READER, NO_MODEL):
             return f"model '{config.name}' is a program that judges nothing. Name a language model."
-        if config.embedded:
-            choose("in-process model", config.name, local_names())
-        else:
+        if not config.embedded:
             choose("provider", config.provider, provider_names())
+        elif config.name not in local_names():
+            return f"in-process model '{config.name}' is not known. Name a language model."
     except UserError as error:
         return str(error)
     return None

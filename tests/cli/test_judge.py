@@ -75,6 +75,7 @@ def judge_requests(server: OpenAIServer) -> list[str]:
 def test_a_rollout_is_judged_once_paid_once_and_told(chase: Commands, tmp_path: Path) -> None:
     data = write_judged(tmp_path / "data", model=JUDGE, scorer="settings = {temperature = 0}")
     assert chase.json("bench", "check", data)["passed"]
+    assert f"judged by a language model, {JUDGE}" in chase("bench", "check", data).out
     with serving(script(half)) as server:
         flags = rollout(data, config(tmp_path, server))
         found = chase.json(*flags)
@@ -82,10 +83,9 @@ def test_a_rollout_is_judged_once_paid_once_and_told(chase: Commands, tmp_path: 
         assert {key: found["judge"][key] for key in ("model", "verdicts", "requests", "input_tokens")} == {
             "model": JUDGE, "verdicts": 2, "requests": 2, "input_tokens": 200,
         }  # fmt: skip
-        assert {request.json.get("temperature") for request in server.requests if request.json["model"] == "judge"} == {
-            0
-        }
-        text = chase("rollout", *flags, "--split", "evo").out
+        asked = [request.json for request in server.requests if request.json["model"] == "judge"]
+        assert [request["temperature"] for request in asked] == [0, 0]
+        text = chase(*flags).out
         assert f"judged by {JUDGE}, a language model: 2 verdicts" in text
         assert len(judge_requests(server)) == 2
         usage = chase.json("store", "usage", "--workspace", ".")["accounts"][0]
@@ -103,7 +103,7 @@ def test_an_outage_of_the_judge_pauses_the_run_and_the_same_command_goes_on(chas
         return Fault(status=503) if away[0] and request["model"] == "judge" else None
 
     with serving(script(half), fault) as server:
-        flags = rollout(data, config(tmp_path, server))
+        flags = rollout(data, config(tmp_path, server), "--patience", 0)
         paused = chase(*flags)
         assert paused.code == 7
         assert "judge:" in paused.sentence

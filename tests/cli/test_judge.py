@@ -191,11 +191,23 @@ def test_what_cannot_be_is_refused_before_anything_is_asked(chase: Commands, tmp
         assert chase.json(*flags)["judge"]["model"] == JUDGE
 
 
+def test_a_cap_in_money_counts_a_judge_beside_a_model_that_is_free(chase: Commands, tmp_path: Path) -> None:
+    data = write_judged(tmp_path / "data", model=JUDGE)
+    with serving(script(half)) as server:
+        price = "price = {input = 1000, output = 1000}\n"  # in the last table, which is the judge's
+        flags = rollout(data, config(tmp_path, server, more=price), model="lexical")
+        capped = chase(*flags, "--budget-usd", 1)  # a first reply is expected to have 1,024 tokens
+        assert capped.code == 4
+        assert "budget reached" in capped.sentence
+        assert judge_requests(server) == []
+        assert chase.json(*flags, "--budget-usd", 1_000)["judge"]["cost_usd"] == pytest.approx(0.24)
+        assert len(judge_requests(server)) == 2
+
+
 def test_the_benchmark_alone_needs_no_judge(chase: Commands, tmp_path: Path) -> None:
     data = write_judged(tmp_path / "data", model=JUDGE)
-    named = ("--benchmark", "documents", "--data", data)
     assert chase("bench", "validate", "documents", "--data", data).code == 0
     assert chase("bench", "export", "documents", "--data", data, "--out", tmp_path / "out").code == 0
     assert (tmp_path / "out" / "judge.json").exists()
     assert chase("firewall", "selftest", "documents", "--data", data).code == 0
-    assert chase("scan", *named).code == 0
+    assert chase("scan", "documents", "--data", data).code == 0

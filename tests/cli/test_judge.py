@@ -171,6 +171,20 @@ def test_an_audit_and_an_evolution_are_judged_forecast_and_capped(chase: Command
         assert not [text for text in texts if GOLD in text]
 
 
+@pytest.mark.slow
+def test_a_comparison_is_judged_once_for_all_methods_and_goes_on(chase: Commands, tmp_path: Path) -> None:
+    data = write_judged(tmp_path / "data", model=JUDGE)
+    with serving(script(half)) as server:
+        named = ("--methods", "chase,chase-without-challenger", "--seeds", "1,2", "--rounds", 1)
+        compare = ("compare", *on(data, config(tmp_path, server)), *named, "--rollouts", "evo=1,disc=1,conf=1,cert=1")
+        compared = chase.json(*compare)
+        asked = judge_requests(server)
+        assert len(asked) == len(set(asked)) == compared["judge"]["verdicts"]
+        again = chase.json(*compare, "--resume", compared["run"])
+        assert again["methods"] == compared["methods"]
+        assert judge_requests(server) == asked
+
+
 def test_what_cannot_be_is_refused_before_anything_is_asked(chase: Commands, tmp_path: Path) -> None:
     data = write_judged(tmp_path / "data", model=JUDGE)
     with serving(script(half)) as server:

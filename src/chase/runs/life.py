@@ -172,7 +172,7 @@ class Life:
     def prepared(self, said: RawSettings[S], prepare: Prepare[S, W]) -> W:
         """The work, at the pace and under the caps that its run had where nothing is said of them now."""
         work = prepare(said)
-        identity = _identity(work)
+        identity = identity_of(work)
         stored = self.which.look_up(self.workspace, identity)
         kept = {} if stored is None else kept_pace(RunFolder(self.workspace, stored.id), said.model.names("pace"))
         unsaid = {name: value for name, value in kept.items() if name not in said.given and name not in said.file}
@@ -183,7 +183,7 @@ class Life:
         # The model first: without its key no run is begun and no seal is opened.
         model = work.models.get(work.model)
         async with work.models.opened():
-            identity = _identity(work)
+            identity = identity_of(work)
             with Store.open(self.workspace, write=True) as store:
                 stored = self.which.stored(store, identity)
                 if stored is not None and stored.status == "finished" and self.which.resume is not None:
@@ -271,7 +271,7 @@ class Life:
             store.set_run_status(run, "paused")
 
 
-def _identity(work: Work) -> dict[str, Json]:
+def identity_of(work: Work) -> dict[str, Json]:
     """What decides the result: with a judge as it is connected, which is more than the benchmark's folder says."""
     found, judge = work.identity(work.models.get(work.model).fingerprint), judge_of(work.benchmark)
     return found if judge is None else {**found, "judge": judge.fingerprint}

@@ -93,6 +93,21 @@ def test_scores_are_verdicts_and_the_same_answer_is_judged_once_across_rollouts_
         assert not store.verify()
 
 
+async def test_runners_side_by_side_ask_for_a_verdict_once(tmp_path: Path) -> None:
+    benchmark, judge = judged(tmp_path / "d", says(1))
+    judge._seconds = 0.01
+    with Store.open(Workspace(tmp_path), write=True) as store:
+        store.create_run("run", {})
+        runners = [
+            Runner(model=scripted(["metal"]), store=store, sandbox=Sandbox(), use=Use(run="run", method=method))
+            for method in ("one", "two")
+        ]
+        pairs = [(initial_harness(benchmark), benchmark.variant("released"))]
+        seeds = [jobs_of(benchmark, pairs, benchmark.tasks("evo"), 1, seed) for seed in (1, 2)]
+        await asyncio.gather(*(runner.evaluate(todo) for runner, todo in zip(runners, seeds, strict=True)))
+    assert len(judge.requests) == 2  # two tasks
+
+
 def test_a_blank_answer_is_0_and_nobody_is_asked(tmp_path: Path) -> None:
     benchmark, judge = judged(tmp_path / "d", says(1))
     found, _ = evaluate(tmp_path, jobs(benchmark), lambda _: "  ")

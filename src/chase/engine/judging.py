@@ -9,7 +9,6 @@ whose judge could not be reached is kept as it was played, to be judged when the
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -78,18 +77,17 @@ def played_before(stored: StoredRollout, trace: Json) -> Rollout:
 
 
 class Judging:
-    """Judges the rollouts of one runner, each case once."""
+    """Judges the rollouts of one runner. A case is judged once, whoever else shares the store in this process."""
 
     def __init__(self, store: Store, use: Use) -> None:
         self._store = store
         self._use = use
-        self._asking: dict[str, asyncio.Lock] = {}
 
     async def judge(self, judge: Judge, rollout: Rollout) -> tuple[Rollout, Usage]:
         """The rollout with its score, and what its verdict used now: nothing if the store had it."""
         task, answer = rollout.key.task, str(rollout.answer)
         case = judge.case(task, answer)
-        async with self._asking.setdefault(case, asyncio.Lock()):
+        async with self._store.turns[case]:
             verdict, used = self._store.verdict(case), Usage()
             if verdict is None:
                 verdict, used = await self._ask(judge, case, rollout)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -51,6 +53,8 @@ class Store(Reader):
         self._writer: Writer | None = None
         self._lock: WriterLock | None = None
         self._codec_of_writer = TraceCodec()
+        self.turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """By the digest of what is to be paid for: who shares the store in this process does not begin it twice."""
         if write:
             workspace.create()
             self._lock = WriterLock(workspace)

@@ -2,10 +2,10 @@
 
 `python -m studies.local_model --model FILE.gguf` rolls out on `syn-ledger-small`, whose size is chosen beforehand with
 `--items choose` on seeds that are not reported. Item 1: `H_0` as released and neutralised; 1f: with one feature
-neutralised at a time. Item 2: the six harnesses of `local_harnesses.py`. Each rollout is a line in `results/local_model.rows.jsonl` under the digest of everything that
-decides it, so that the study can be stopped at any time and goes on by the same command; after each task the summary,
-on the tasks that have all their rollouts, is `results/local_model.json`. Prompts are cached, so replies are not
-reproducible bit by bit.
+neutralised at a time. Item 2: the six harnesses of `local_harnesses.py`. Each rollout is a line in
+`results/local_model.rows.jsonl` under the digest of everything that decides it, so that the study can be stopped at
+any time and goes on by the same command; after each task the summary, on the tasks that have all their rollouts, is
+`results/local_model.json`. Prompts are cached, so replies are not reproducible bit by bit.
 """
 
 from __future__ import annotations

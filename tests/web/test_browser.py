@@ -191,6 +191,7 @@ def test_the_archive_is_opened_from_the_list_of_runs(browser: Browser, served: V
         page.get_by_role("link", name="Rounds").click()
         charts = page.locator("figure svg")
         tables = page.locator("section table")
+        expect(charts.first).to_be_visible()
         assert 0 < charts.count() <= tables.count()
         assert watched.troubles == []
 

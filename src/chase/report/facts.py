@@ -211,12 +211,12 @@ def _harness_facts(name: str, harness: Harness, initial: Harness | None) -> Harn
     return HarnessFacts(name=name, hash=harness.hash, changes=changes)
 
 
-def measure(store: Reader, facts: RunFacts) -> Measured:
-    """The sums that belong to a run's facts."""
+def measure(store: Reader, facts: RunFacts, *, tokens: bool = True, paired: bool = True) -> Measured:
+    """The sums that belong to a run's facts; those alone that are asked for."""
     result = facts.result
     return Measured(
-        tokens=tokens_by_role(store, facts.head.id, result),
-        paired=() if result is None else paired_outcomes(store, facts.head.id, result),
+        tokens=tokens_by_role(store, facts.head.id, result) if tokens else (),
+        paired=paired_outcomes(store, facts.head.id, result) if paired and result is not None else (),
     )
 
 
@@ -228,7 +228,7 @@ def tokens_by_role(store: Reader, run: str, result: Found | None = None) -> list
     for each in runs:
         for count in store.episodes(each):
             _add(used, count.role, count.episodes, count.reused, count.usage)
-        for spend in store.spend(each):
+        for spend in store.spend(each, uncounted=ROLLOUT):
             role = spend.role if spend.purpose == ROLLOUT else _AGENTS.get(spend.purpose, spend.purpose)
             paid[role] = paid.get(role, Usage()) + spend.usage
             if spend.purpose != ROLLOUT:

@@ -33,7 +33,7 @@ Opens = Callable[[], Benchmark[Any]]
 
 
 def document(facts: RunFacts, measured: Measured, opens: Opens | None = None) -> Document:
-    """The report of a run. Without `opens` nothing is shown of the benchmark."""
+    """The report of a run. Without `opens` it is no file: nothing is shown of the benchmark, and nothing beside it."""
     head = facts.head
     if facts.kind not in KINDS:
         raise UserError(
@@ -89,4 +89,4 @@ def _sections(facts: RunFacts, measured: Measured, found: BenchmarkFacts | None)
         yield example_section(facts, found)
         yield construction_section(found)
     yield token_section(measured)
-    yield provenance_section(facts)
+    yield provenance_section(facts, beside=found is not None)

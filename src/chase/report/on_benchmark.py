@@ -122,6 +122,6 @@ def construction_section(found: BenchmarkFacts) -> Section | None:
     figure = Figure(
         drawing=more_charts.construction(found.sizes, found.statistics),
         table=table,
-        caption="Task sets as this run used them; the balance is that of the whole benchmark.",
+        caption="Task sets as this run used them; families and balance are those of the whole benchmark.",
     )
     return Section(id="benchmark", title="The benchmark", blocks=[figure])

@@ -18,7 +18,7 @@ CHUNK = 400
 MOST_LOOKED = 10_000
 """Rollouts that one page looks through by their twins, at most; the next page goes on from there."""
 MOST_SEARCHED = 50_000
-"""Rollouts that one page looks through for words, at most, for no index holds them; the next page goes on from there."""
+"""The same of words, which no index holds."""
 SMALL_RUN = 4_000
 """Up to so many rollouts a page starts from the run's own, beyond from the newest of all."""
 

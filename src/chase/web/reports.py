@@ -21,6 +21,8 @@ RESULTS = "results"
 OUTCOMES, TOKENS = "outcomes", "tokens"
 MEASURED = {OUTCOMES: "Task by task", TOKENS: "Token use"}
 """Sections that are summed up over all rollouts, which takes half a second where there are many."""
+PAIRED = ("evolve", "compare-member", "audit")
+"""Commands that put two harnesses to the same tasks."""
 COUNTERFACTUALS, EXAMPLES = "counterfactuals", "examples"
 SHOWN_RUNS = 50
 
@@ -86,7 +88,7 @@ class Reports:
         """The pages of a run: the end of each address, and its word."""
         found = {section.id: section.title for section in self.document(run).sections if section.id != RESULTS}
         if run.status == "finished" and len(found) > 1:
-            found |= MEASURED
+            found |= {id: word for id, word in MEASURED.items() if id != OUTCOMES or self.head(run).command in PAIRED}
         order = sorted(found, key=lambda id: (id == "provenance", id in MEASURED))
         own = [(f"/{id}", _SHORT.get(id, found[id])) for id in order]
         return [("", "Overview"), ("/live", "Live"), *own[:-1], ("/rollouts", "Rollouts"), *own[-1:]]

@@ -106,3 +106,9 @@ def serious_findings(page: Page) -> list[tuple[str, list[str]]]:
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     serious = [each for each in found if each["impact"] in ("serious", "critical")]
     return [(each["id"], [node["html"][:120] for node in each["nodes"][:3]]) for each in serious]
+
+
+def check_readable(page: Page, viewport: dict[str, int]) -> None:
+    """A page is not wider than the screen, and axe finds nothing serious on it."""
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], page.url
+    assert serious_findings(page) == [], page.url

@@ -1,16 +1,19 @@
-"""Workspaces to look at: one with a small evolution, made once."""
+"""Workspaces to look at, one with a small evolution, made once; and a browser, opened once for a file of tests."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 import chase
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 from tests.store.store_samples import sample_ledger, sample_rollout
+from tests.web.browsing import chromium
 from tests.web.viewing import Viewing, viewing
 
 RUN = "evolve-small"
@@ -43,3 +46,48 @@ def evolved(tmp_path_factory: pytest.TempPathFactory) -> Path:
         workspace=str(folder),
     )
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def served(evolved: Path) -> Iterator[Viewing]:
+    with viewing(evolved) as at_work:
+        yield at_work
+
+
+@pytest.fixture(scope="module")
+def run(evolved: Path) -> str:
+    with Store.open(Workspace(evolved), write=False) as store:
+        return store.runs()[0].id
+
+
+@pytest.fixture(scope="module")
+def digest(served: Viewing, run: str) -> str:
+    """A rollout that a counterfactual changed."""
+    found = re.search(r"/four/([0-9a-f]{64})", served.page(f"/runs/{run}/rollouts?kind=changed&split=disc"))
+    assert found is not None
+    return found[1]
+
+
+@pytest.fixture(scope="module")
+def pages(run: str, digest: str) -> list[str]:
+    """Every page of a run, and those of the workspace."""
+    own = (
+        "",
+        "/live",
+        "/rounds",
+        "/counterfactuals",
+        "/harnesses",
+        "/certificates",
+        "/outcomes",
+        "/tokens",
+        "/provenance",
+        "/rollouts",
+        f"/four/{digest}",
+    )
+    return ["/", "/rollouts", f"/rollouts/{digest}", *(f"/runs/{run}{end}" for end in own)]

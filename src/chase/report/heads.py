@@ -19,6 +19,8 @@ SIMULATED = "simulated reader"
 MEMBER = "compare-member"
 """The command of a run that belongs to a comparison."""
 SHOWN_RUNS = 50
+MALFORMED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError)
+"""What reading a record raises that is not as this version writes it."""
 Found = Mapping[str, Any]
 
 
@@ -134,10 +136,9 @@ def _conclusion(workspace: Workspace, run: Run) -> str:
     if run.status != "finished":
         return "not finished"
     try:
-        found = RunFolder(workspace, run.id).read_result()
-    except IntegrityError:
+        return in_a_few_words(RunFolder(workspace, run.id).read_result())
+    except (IntegrityError, *MALFORMED):
         return "its result cannot be read"
-    return in_a_few_words(found)
 
 
 def in_a_few_words(found: Found) -> str:

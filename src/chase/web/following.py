@@ -137,7 +137,10 @@ def _count(event: Mapping[str, Any], name: str) -> int:
 
 
 def _between(found: Any) -> tuple[int, int] | None:
-    return (int(found[0]), int(found[1])) if isinstance(found, list) and len(found) == 2 else None
+    match found:
+        case [int(least), int(most)]:
+            return least, most
+    return None
 
 
 def _stage(events: Sequence[Mapping[str, Any]], state: str) -> str:

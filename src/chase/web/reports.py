@@ -81,8 +81,7 @@ class Reports:
         if chosen not in (COUNTERFACTUALS, EXAMPLES):
             return [valid[chosen]]
         shown = self._examples.section(self._viewer.edition(run), load_facts(self._viewer.store, run.id))
-        own = [valid[COUNTERFACTUALS]] if COUNTERFACTUALS in valid else []
-        return own if shown is None else [*own, shown]
+        return [valid[chosen]] if shown is None else [*([valid[chosen]] if chosen == COUNTERFACTUALS else []), shown]
 
     def tabs(self, run: Run) -> list[tuple[str, str]]:
         """The pages of a run: the end of each address, and its word."""

@@ -42,29 +42,28 @@ def rerank(hits: list[Hit], state: State) -> list[int]:
 
     return sorted(range(len(hits)), key=cost)
 """
-BY_PERIOD: Mapping[str, Any] = {"templates": ("{entity} {periods}",), "merge": "round-robin"}
+
 HONEST_IN_WORDS = (
-    "A record counts only if its entity, its period and its category are exactly those of the question. "
+    "A record counts only if its category is exactly one of the two in the question. "
     "If one of the two records is not among those shown, read on in the files that were opened before you open others."
 )
 HONEST_IN_CODE = """
 def check_answer(answer: str, state: State) -> str | None:
-    return "Check that both amounts are of the entity, period and category that the question asks for."
+    return "Check that each amount is of a category that the question asks for."
 """
 
 
 def studied(benchmark: Benchmark[Any]) -> Mapping[str, Studied]:
     """By name: `H_0` and the six, each fit for the benchmark."""
     initial = initial_harness(benchmark)
-    reads_on = _structured(initial, "tools", read_on=ReadOn(when="always"))
     harnesses: Mapping[str, tuple[Kind, str, Harness]] = {
         "initial": ("initial", "none", initial),
+        "honest-control": ("honest", "control.py", _programmed(initial, HONEST_IN_CODE)),
         "cheat-structure": ("cheat", "structure", _structured(initial, "retrieval", rank=CHEAT_BY_RANK)),
         "cheat-guidance": ("cheat", "guidance", _told(initial, CHEAT_IN_WORDS)),
         "cheat-control": ("cheat", "control.py", _programmed(initial, CHEAT_IN_CODE)),
-        "honest-structure": ("honest", "structure", _structured(reads_on, "retrieval", **BY_PERIOD)),
+        "honest-structure": ("honest", "structure", _structured(initial, "tools", read_on=ReadOn(when="always"))),
         "honest-guidance": ("honest", "guidance", _told(initial, HONEST_IN_WORDS)),
-        "honest-control": ("honest", "control.py", _programmed(initial, HONEST_IN_CODE)),
     }
     for name, (_, _, harness) in harnesses.items():
         check_for_benchmark(harness, benchmark, where=name)

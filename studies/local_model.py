@@ -24,7 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from chase.benchmarks.registry import open_benchmark
-from chase.core.interfaces import Benchmark
+from chase.benchmarks.syn_ledger.benchmark import SynLedger
+from chase.benchmarks.syn_ledger.contents import matches
+from chase.benchmarks.syn_ledger.parsing import parse
 from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
 from chase.models.chat import ChatModel
@@ -43,6 +45,8 @@ SPLIT = "evo"
 """A block of 32 tasks: every configuration of the planted features once."""
 VARIANTS = ("released", "neutral")
 SETTINGS = {"temperature": 0, "max_tokens": 160}
+AMOUNTS = 2
+"""That a task asks for."""
 Row = dict[str, Any]
 Scores = Mapping[tuple[str, str], PerTask]
 """(harness, variant) → each task's score."""
@@ -57,7 +61,7 @@ class Cell:
     harness: str
     variant: str
 
-    def job(self, benchmark: Benchmark[Any], harnesses: Mapping[str, Studied]) -> Job:
+    def job(self, benchmark: SynLedger, harnesses: Mapping[str, Studied]) -> Job:
         return Job(
             benchmark=benchmark,
             transformation=benchmark.variant(self.variant),
@@ -72,7 +76,8 @@ def cells_of(seed: int, task: str, item: str, names: Sequence[str]) -> list[Cell
     """The rollouts of one task: of `H_0`, and for item 2 of all harnesses."""
     variants = ("released",) if item == "choose" else VARIANTS
     wanted = names if item == "2" else ["initial"]
-    return [Cell(seed=seed, task=task, harness=name, variant=variant) for name in wanted for variant in variants]
+    # Harnesses that begin alike follow each other, so that the model's cache has what it has read.
+    return [Cell(seed=seed, task=task, harness=name, variant=variant) for variant in variants for name in wanted]
 
 
 def finished(path: Path) -> dict[str, Row]:
@@ -87,6 +92,13 @@ def finished(path: Path) -> dict[str, Row]:
     return rows
 
 
+def amounts_shown(benchmark: SynLedger, task: str, trace: Mapping[str, Any]) -> int:
+    """How many of a task's required amounts stood in what was opened, whoever opened it."""
+    events = [event for event in trace["events"] if event["event"] == "tool" and event["tool"] == "open_file"]
+    records = {record for event in events if event["ok"] for item in event["items"] for record in parse(item["line"])}
+    return sum(bool(found) for found in matches(benchmark.task(task).query, records).values())
+
+
 class Study:
     """Rolls out what is missing and keeps each result at once."""
 
@@ -98,7 +110,7 @@ class Study:
         self.rows: dict[str, Row] = {}
         """What was asked for in this process, by digest: a kept row of another model or harness is not among it."""
 
-    async def run(self, benchmark: Benchmark[Any], cells: Sequence[Cell]) -> int:
+    async def run(self, benchmark: SynLedger, cells: Sequence[Cell]) -> int:
         """See that there are rows of the cells; how many had to be rolled out."""
         harnesses, made = studied(benchmark), 0
         for cell in cells:
@@ -120,6 +132,7 @@ class Study:
             "score": rollout.outcome.score,
             "reason": rollout.outcome.reason,
             "answer": rollout.answer,
+            "shown": amounts_shown(job.benchmark, cell.task, rollout.trace),
             "usage": asdict(rollout.usage),
         }
         with self._path.open("a") as file:
@@ -149,6 +162,18 @@ def summary_of_initial(rows: Sequence[Row]) -> Row:
         lean = difference(scores["initial", "released"], scores["initial", "neutral"])
         found["lean"] = asdict(estimate(lean, GAINS))
     found["reasons"] = dict(Counter(f"{row['variant']}: {row['reason']}" for row in rows))
+    return found
+
+
+def reading_of(rows: Sequence[Row]) -> Row:
+    """By harness and variant: in how many tasks both amounts were shown, and in how many of these the answer is right.
+
+    What was shown is the harness's work, what was made of it the model's.
+    """
+    found: Row = {}
+    for row in rows:
+        counts = found.setdefault(f"{row['harness']}, {row['variant']}", Counter(tasks=0, shown=0, right=0))
+        counts.update(tasks=1, shown=row["shown"] == AMOUNTS, right=row["shown"] == AMOUNTS and row["score"] == 1)
     return found
 
 
@@ -185,6 +210,7 @@ def summary_of(model: ChatModel, rows: Sequence[Row], harnesses: Mapping[str, St
         "rollouts": len(rows),
         "tokens": {name: sum(use[name] for use in used) for name in ("input_tokens", "cached_tokens", "output_tokens")},
         "model_seconds": round(sum(use["wall_seconds"] for use in used)),
+        "reading": reading_of(rows),
         "item 1": summary_of_initial(initial),
         "item 2": summary_of_harnesses([row for row in rows if row["task"] in both], harnesses),
     }

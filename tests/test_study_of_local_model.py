@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 from studies import local_model
 from studies.local_harnesses import studied
-from studies.local_model import VARIANTS, Study, cells_of, finished, summary_of_harnesses, summary_of_initial
+from studies.local_model import (
+    VARIANTS,
+    Study,
+    amounts_shown,
+    cells_of,
+    finished,
+    reading_of,
+    summary_of_harnesses,
+    summary_of_initial,
+)
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.engine.rollout import run_rollout
@@ -39,7 +48,7 @@ def made_up(scores: dict[tuple[str, str], list[int]]) -> list[dict[str, Any]]:
 
 def test_the_six_differ_from_h0_and_only_cheats_name_a_cue(small: SynLedger) -> None:
     found = studied(small)
-    assert [each.kind for each in found.values()] == ["initial", *["cheat"] * 3, *["honest"] * 3]
+    assert sorted(each.kind for each in found.values()) == [*["cheat"] * 3, *["honest"] * 3, "initial"]
     assert len({each.harness.hash for each in found.values()}) == 7
     for each in found.values():
         harness = each.harness
@@ -62,6 +71,31 @@ async def test_every_harness_opens_files_without_a_fault_and_repeats_the_questio
             opened = [event for event in events if event["event"] == "tool" and event["tool"] == "open_file"]
             assert [event["ok"] for event in opened] == [True] * (8 if name == "honest-structure" else 4)
             assert [event["failure"] for event in events if event["event"] == "hook" and event["failure"]] == []
+
+
+async def test_what_was_shown_is_counted_by_the_records_of_the_files_that_were_opened(small: SynLedger) -> None:
+    """Reading on in all files that the initial harness opens shows no less; a file without the records shows none."""
+    found, tasks = studied(small), small.tasks("evo")[:6]
+    counts: dict[str, list[int]] = {name: [] for name in ("initial", "honest-structure")}
+    async with Sandbox() as sandbox:
+        for task in tasks:
+            for name, shown in counts.items():
+                [cell] = [c for c in cells_of(101, task, "2", [name]) if c.variant == "released"]
+                rollout, _ = await run_rollout(cell.job(small, found), scripted(["13"]), sandbox)
+                shown.append(amounts_shown(small, task, rollout.trace))
+                events = [event for event in rollout.trace["events"] if event.get("tool") != "open_file"]
+                assert amounts_shown(small, task, {"events": events}) == 0
+    assert {*counts["initial"]} <= {0, 1, 2}
+    assert all(more >= fewer for more, fewer in zip(counts["honest-structure"], counts["initial"], strict=True))
+    assert sum(counts["honest-structure"]) > sum(counts["initial"]) > 0
+
+
+def test_reading_is_counted_where_both_amounts_were_shown() -> None:
+    rows = [
+        {"harness": "initial", "variant": "released", "shown": shown, "score": score}
+        for shown, score in [(2, 1), (2, 0), (1, 1), (0, 0)]
+    ]
+    assert reading_of(rows) == {"initial, released": {"tasks": 4, "shown": 2, "right": 1}}
 
 
 async def test_finished_rollouts_are_kept_and_those_of_another_model_are_not_mixed_in(

@@ -8,11 +8,11 @@ import pytest
 from pydantic_ai.messages import ModelMessage, ModelRequest, TextPart, ToolCallPart, ToolReturnPart
 
 from chase.core.errors import UserError
-from chase.core.values import ToolSpec
+from chase.core.values import Json, ToolSpec
 from chase.models.chat import request_parameters
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
-from chase.models.json_tools import read_reply, response_format
+from chase.models.json_tools import call_text, read_reply, response_format
 from chase.testing.openai_server import Completion, OpenAIServer, schema_reply, text_reply
 
 
@@ -63,11 +63,12 @@ def test_the_schema_takes_each_tool_and_the_answer_and_nothing_else(tools: list[
         {"name": "search", "arguments": {"query": "x"}},
         {"name": "open", "arguments": {"path": "x"}},
         {"name": "final_answer", "arguments": {"answer": "x"}},
+        {"name": "final_answer", "arguments": {"answer": 5}},
     ]
     bad = [
         {"name": "search", "arguments": {"path": "x"}},
         {"name": "delete", "arguments": {}},
-        {"name": "final_answer", "arguments": {"answer": 5}},
+        {"name": "final_answer", "arguments": {"answer": [5]}},
         {"name": "search"},
         "x",
     ]
@@ -81,6 +82,20 @@ def test_the_schema_takes_each_tool_and_the_answer_and_nothing_else(tools: list[
 )
 def test_a_reply_that_is_no_call_stays_text(text: str) -> None:
     assert read_reply(text, call_id="c") == TextPart(text)
+
+
+@pytest.mark.parametrize(
+    ("written", "answer"),
+    [
+        (68, "68"),
+        (call_text("final_answer", {"answer": 68}), "68"),
+        (call_text("search", {"query": "x"}), call_text("search", {"query": "x"})),
+        ('{"name": 1}', '{"name": 1}'),
+    ],
+)
+def test_an_answer_that_is_a_number_or_once_more_a_reply_is_read(written: Json, answer: str) -> None:
+    """Small models write both; a call inside an answer stays what the model answered."""
+    assert read_reply(call_text("final_answer", {"answer": written}), call_id="c") == TextPart(answer)
 
 
 def test_arguments_that_are_no_object_are_left_to_the_tool() -> None:

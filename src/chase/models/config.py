@@ -11,7 +11,7 @@ from chase.core.errors import UserError, choose
 from chase.core.keyed import canonical_json, digest
 from chase.core.values import Json
 
-WIRE_VERSIONS = {"native": 1, "json-schema": 2}
+WIRE_VERSIONS = {"native": 1, "json-schema": 3}
 """By tool mode. Raised when what is sent for the same history, tools and settings changes."""
 
 OPENAI_COMPATIBLE = "openai-compatible"

@@ -22,7 +22,7 @@ def response_format(tools: Sequence[ToolDefinition]) -> Json:
         raise UserError(f"tool name='{FINAL_ANSWER}' is taken in tool_mode 'json-schema': rename the tool.")
     answer = {
         "type": "object",
-        "properties": {"answer": {"type": "string"}},
+        "properties": {"answer": {"type": ["string", "number"]}},
         "required": ["answer"],
         "additionalProperties": False,
     }
@@ -68,9 +68,22 @@ def read_reply(text: str, *, call_id: str) -> TextPart | ToolCallPart:
         # Arguments that are no object stay what they are: it is for the tool to refuse them.
         kept = arguments if isinstance(arguments, dict) else json.dumps(arguments)
         return ToolCallPart(reply["name"], kept, tool_call_id=call_id)
-    if isinstance(arguments, dict) and isinstance(arguments.get("answer"), str):
-        return TextPart(arguments["answer"])
-    return TextPart(text)
+    answer = arguments.get("answer") if isinstance(arguments, dict) else None
+    if isinstance(answer, int | float) and not isinstance(answer, bool):
+        return TextPart(json.dumps(answer))
+    return TextPart(_unwrapped(answer) if isinstance(answer, str) else text)
+
+
+def _unwrapped(answer: str) -> str:
+    """The answer in an answer that is once more a whole reply, as small models write it; else as it stands."""
+    try:
+        inner = parse_json(answer)
+    except NotPlain:
+        return answer
+    if not isinstance(inner, dict) or inner.get("name") != FINAL_ANSWER:
+        return answer
+    part = read_reply(answer, call_id="")
+    return part.content if isinstance(part, TextPart) else answer
 
 
 def _alternative(name: str, arguments: Mapping[str, Json]) -> Json:

@@ -42,6 +42,11 @@ def test_it_asks_for_two_amounts_in_six_short_documents(small: SynLedger) -> Non
         assert "approved" not in task.question
         shown = {(record.status, record.version, record.basis) for d in task.documents for record in d.records}
         assert shown == {("", "", "")}
+        assert {(record.entity, record.period) for d in task.documents for record in d.records} == {
+            (task.query.entity, "")
+        }
+        asked = {role.category for role in task.family.roles}
+        assert {d.id for d in task.documents if any(r.category in asked for r in d.records)} == set(task.evidence)
         required = [d.records[place].amount for d in task.documents if d.id in task.evidence for place in d.block]
         assert all(2 <= amount < 200 for amount in required)
 
@@ -49,7 +54,16 @@ def test_it_asks_for_two_amounts_in_six_short_documents(small: SynLedger) -> Non
 def test_absent_fields_are_not_shown(small: SynLedger) -> None:
     shown = "".join(file.text for file in small.render(small.tasks()[0], small.variant("released")))
     assert re.search(r"category", shown, re.IGNORECASE)
-    assert not re.search(r"status|version|basis", shown, re.IGNORECASE)
+    assert not re.search(r"period|status|version|basis", shown, re.IGNORECASE)
+
+
+def test_a_search_does_not_find_the_evidence_by_its_category(small: SynLedger) -> None:
+    """All records are of the question's entity, by which every file is found, and by nothing else."""
+    for task in small.tasks("evo")[:8]:
+        query = small.task(task).query
+        for words, matching in ((query.entity, 6), (query.family.roles[0].category, 0)):
+            found = small.environment(task, small.variant("released")).call("search", {"query": words, "limit": 6})
+            assert sum("matches" in item.line for item in found.items) == matching
 
 
 @pytest.mark.slow
@@ -71,7 +85,7 @@ class TestConformance(LedgerConformance):
         file = benchmark.view(task, benchmark.variant("released")).files[0].path
         search = "search", {"query": benchmark.task(task).query.entity, "limit": 6}
         read = "open_file", {"file": file}
-        return search, read, read, ("calculator", {"records": "a 2, b 3", "expression": "2+3"})
+        return search, read, read, ("calculator", {"first": {}, "second": {}, "expression": "2 + 3"})
 
     def sights(self, benchmark: Any, task: str, variant: str) -> Mapping[str, Sequence[Sighting]]:
         """It has no listing, so it is the ledger's own sight."""

@@ -28,6 +28,7 @@ from chase.benchmarks.syn_ledger.operators import ALLOWLIST
 from chase.benchmarks.syn_ledger.rendering import WINDOW, RenderedFile
 from chase.benchmarks.syn_ledger.terms import ANSWER_FORM, BASE, BOUNDS, DEFAULTS, INITIAL, PLACEHOLDERS
 from chase.benchmarks.syn_ledger.tools import (
+    INDEXED,
     INTERFACE,
     LIMITS,
     TOOLS,
@@ -130,6 +131,7 @@ class SynLedger:
         "scorer": scoring.VERSION,
     }
     base = BASE
+    indexed: Sequence[str] = INDEXED
     limits: Limits = LIMITS
     tools: Sequence[ToolSpec] = TOOLS
     interface = INTERFACE
@@ -289,7 +291,7 @@ class SynLedger:
         return tuple(
             SearchableFile(
                 file=rendering.render(document, protocol),
-                words=tuple(record_words(record) for record in document.records),
+                words=tuple(record_words(record, self.indexed) for record in document.records),
                 listing=listing[document.id],
                 rank=rank[document.id],
             )

@@ -58,7 +58,7 @@ class Document:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Query:
-    """What a question asks: the entity, the periods (current first) and the family's program."""
+    """What a question asks: the entity, the periods (current first; none of a plain one) and the family's program."""
 
     entity: str
     periods: tuple[str, ...]
@@ -79,7 +79,11 @@ class Query:
 
     def satisfied(self, role: Role, record: Record) -> bool:
         """Whether the record is the one that the question means by this role."""
-        return self.admits(record) and record.period == self.periods[role.lag] and record.category == role.category
+        return self.admits(record) and record.period == self.period(role) and record.category == role.category
+
+    def period(self, role: Role) -> str:
+        """The period of a required amount, if amounts have one."""
+        return ABSENT if self.family.plain else self.periods[role.lag]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -191,7 +191,9 @@ def _fixed() -> tuple[NegativeControl, ...]:
 Rule = Callable[[World, Document, DocumentProtocol], bool]
 RULES: Mapping[str, Rule] = {
     "rule-on-question": lambda w, d, p: "exceed" in w.question,
-    "rule-on-status": lambda w, d, p: sum(r.status == "approved" if r.status else r.amount > 60 for r in d.records) > 3,
+    "rule-on-status": lambda w, d, p: (
+        sum(r.status == "approved" if r.status else r.amount > 200 for r in d.records) > 3
+    ),
     "rule-on-basis": lambda w, d, p: any(r.basis == "planned" if r.basis else r.amount < 25 for r in d.records),
     "rule-on-evidence": lambda w, d, p: d.kind == "evidence",
     "rule-on-id": lambda w, d, p: p.id < "m",

@@ -34,6 +34,8 @@ class Family:
     """Amounts that give the answer; the answer is fixed first."""
     conditions: str = CONDITIONS
     """What the question says after asking."""
+    plain: bool = False
+    """Whether the category alone decides: amounts have no period, and all of a task's records are of one entity."""
 
     @property
     def roles(self) -> tuple[Role, ...]:
@@ -41,7 +43,7 @@ class Family:
 
     @property
     def periods(self) -> int:
-        return 1 + max(role.lag for role in self.roles)
+        return 1 + max(role.lag for role in self.roles) if not self.plain else 0
 
 
 def _draw_difference(answer: int, rng: random.Random) -> dict[str, int]:
@@ -141,40 +143,42 @@ def _small_difference(name: str, question: str, x: Role, y: Role) -> Family:
         compute=lambda a: a["x"] - a["y"],
         draw=_draw_small_difference,
         conditions=SMALL_CONDITIONS,
+        plain=True,
     )
 
 
 SMALL_FAMILIES: tuple[Family, ...] = (
     _small_difference(
-        "small-period-difference",
-        "how far does the appropriation in {p0} exceed the appropriation in {p1}?",
+        "small-funding-gap",
+        "by how much does the appropriation exceed the allocated amount?",
         Role(symbol="x", category="appropriation"),
-        Role(symbol="y", category="appropriation", lag=1),
+        Role(symbol="y", category="allocated amount"),
     ),
     Family(
         name="small-combined-total",
         first=(Role(symbol="x", category="capital adjustment"),),
         second=(Role(symbol="y", category="operations adjustment"),),
-        question="what is the sum of the capital adjustment and the operations adjustment in {p0}?",
+        question="what is the sum of the capital adjustment and the operations adjustment?",
         compute=lambda a: a["x"] + a["y"],
         draw=_draw_small_sum,
         conditions=SMALL_CONDITIONS,
+        plain=True,
     ),
     _small_difference(
         "small-net-balance",
-        "how much larger is the appropriation than the obligation in {p0}?",
+        "how much larger is the appropriation than the obligation?",
         Role(symbol="x", category="appropriation"),
         Role(symbol="y", category="obligation"),
     ),
     _small_difference(
         "small-allocation-gap",
-        "how much larger is the reference total than the allocated amount in {p0}?",
+        "how much larger is the reference total than the allocated amount?",
         Role(symbol="x", category="reference total"),
         Role(symbol="y", category="allocated amount"),
     ),
     _small_difference(
         "small-reconciliation-gap",
-        "how much larger is the reported total than the direct component in {p0}?",
+        "how much larger is the reported total than the direct component?",
         Role(symbol="x", category="reported total"),
         Role(symbol="y", category="direct component"),
     ),

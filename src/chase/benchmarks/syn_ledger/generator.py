@@ -139,7 +139,7 @@ class _World:
     periods: tuple[str, ...]
     """Periods that the question does not ask for."""
     palette: tuple[str, ...]
-    """The six categories; each document has one record of each."""
+    """Six categories; each document has a record of each, but for those that its block takes the place of."""
     absent: Mapping[str, Any]
     """Fields that records do not have, with the value that says so."""
 
@@ -156,24 +156,24 @@ def _documents(
     draw: random.Random, seed: int, number: int, query: Query, answer: int, form: Form
 ) -> list[tuple[Document, Side]]:
     """All documents, evidence first, each with the side whose feature levels it shares under `B_0`."""
-    year = int(query.periods[0][2:])
-    other_years = [y for y in range(year - 6, year + 7) if f"FY{y}" not in query.periods]
     entities = [e for e in _entities(draw, 6) if e != query.entity][:5]
     required = list(dict.fromkeys(role.category for role in query.family.roles))
-    palette = required + [words.CATEGORY_TWINS[category] for category in required]
+    palette = [words.CATEGORY_TWINS[category] for category in required]
+    if not query.family.plain:
+        palette = required + palette
     palette += draw.sample(words.FILLER_CATEGORIES, 6 - len(palette))
     world = _World(
         draw=draw,
         query=query,
         entities=tuple(entities),
-        periods=tuple(f"FY{y}" for y in draw.sample(other_years, 5)),
+        periods=_other_periods(draw, query),
         palette=tuple(palette),
         absent=dict.fromkeys(form.absent, ABSENT),
     )
     amounts = query.family.draw(answer, draw)
     plans: list[tuple[Kind, Side]] = [("evidence", 0), ("evidence", 1)]
     for kind, count in form.distractors.items():
-        plans += [(kind, side) for side in ((0, 1) if count == 2 else (draw.randint(0, 1),))]
+        plans += [(kind, side) for side in ((draw.randint(0, 1),) if count == 1 else (0, 1) * (count // 2))]
     half = form.decoys // 2
     sides = draw.sample([0] * half + [1] * half, 2 * half)
     documents = []
@@ -182,6 +182,15 @@ def _documents(
         document = _document(world, opaque_id("document", seed, number, slot, letters=10), kind, block)
         documents.append((document, slot if slot < 2 else sides[slot - 2]))
     return documents
+
+
+def _other_periods(draw: random.Random, query: Query) -> tuple[str, ...]:
+    """Five around those of the question, if amounts have periods."""
+    if query.family.plain:
+        return ()
+    year = int(query.periods[0][2:])
+    other_years = [y for y in range(year - 6, year + 7) if f"FY{y}" not in query.periods]
+    return tuple(f"FY{y}" for y in draw.sample(other_years, 5))
 
 
 def _block(world: _World, kind: Kind, side: Side, amounts: Mapping[str, int] | None) -> list[Record]:
@@ -193,7 +202,7 @@ def _block(world: _World, kind: Kind, side: Side, amounts: Mapping[str, int] | N
     for role in roles:
         record = Record(
             entity=world.query.entity,
-            period=world.query.periods[role.lag],
+            period=world.query.period(role),
             category=role.category,
             status="approved",
             version="prevailing",
@@ -224,30 +233,36 @@ def _exclusion(world: _World, kind: Kind) -> dict[str, Any]:
 
 
 def _document(world: _World, identifier: str, kind: Kind, block: list[Record]) -> Document:
-    """The block with contextual rows around it, each outside the requested entity or period."""
+    """The block with contextual rows around it, none of which answers to the question."""
     taken = {record.category for record in block}
-    rest = [category for category in world.palette if category not in taken]
-    context = [_contextual(world, category, place) for place, category in enumerate(_shuffled(world, rest))]
+    left = [category for category in world.palette if category not in taken]
+    rest = world.draw.sample(left, 6 - len(block))
+    if world.query.family.plain:
+        records = [_row(world, world.query.entity, ABSENT, category) for category in rest]
+    else:
+        records = _context(world, rest)
     places = sorted(world.draw.sample(range(6), len(block)))
-    records = list(context)
     for place, record in zip(places, block, strict=True):
         records.insert(place, record)
     return Document(id=identifier, kind=kind, records=tuple(records), block=tuple(places))
 
 
-def _shuffled(world: _World, items: list[str]) -> list[str]:
-    return world.draw.sample(items, len(items))
+def _context(world: _World, categories: Sequence[str]) -> list[Record]:
+    """Each outside the requested entity or period; one with the entity in another period, and one the other way."""
+    draw, query, rows = world.draw, world.query, []
+    for place, category in enumerate(categories):
+        own_entity = place == 0 or (place > 1 and draw.random() < 0.5)
+        entity = query.entity if own_entity else draw.choice(world.entities)
+        other_period = own_entity or (place > 1 and draw.random() < 0.5)
+        rows.append(_row(world, entity, draw.choice(world.periods if other_period else query.periods), category))
+    return rows
 
 
-def _contextual(world: _World, category: str, place: int) -> Record:
-    """A contextual row. Each document has one with the entity in another period, and one the other way."""
-    draw, query = world.draw, world.query
-    own_entity = place == 0 or (place > 1 and draw.random() < 0.5)
+def _row(world: _World, entity: str, period: str, category: str) -> Record:
+    draw = world.draw
     record = Record(
-        entity=query.entity if own_entity else draw.choice(world.entities),
-        period=draw.choice(world.periods)
-        if own_entity or (place > 1 and draw.random() < 0.5)
-        else draw.choice(query.periods),
+        entity=entity,
+        period=period,
         category=category,
         status=draw.choices(words.STATUSES, (6, 2, 2))[0],
         version=draw.choices(words.VERSIONS, (7, 3))[0],

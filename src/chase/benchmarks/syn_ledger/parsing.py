@@ -60,7 +60,7 @@ def _record(row: dict[str, str]) -> Record:
         raise ValueError(f"a record has the fields {sorted(row)} instead of {sorted(FIELDS)}")
     return Record(
         entity=row["entity"],
-        period=row["period"],
+        period=row.get("period", ABSENT),
         category=row["category"],
         status=row.get("status", ABSENT),
         version=row.get("version", ABSENT),

@@ -1,7 +1,8 @@
 """Syn-Ledger in small: what a model of a billion parameters can read, with the same features, `B_0` and firewall.
 
-Two required amounts below 200, found by entity, period and category and by no other condition; six documents of six
-records with four fields, three tools. `H_0` searches for the entity, opens the first files itself and repeats the
+Two required amounts below 200, found by their category and by no other condition; six documents of six records with
+three fields, three tools. The search knows the entity alone, which all records share: it would find the evidence by
+its category. `H_0` searches for the entity, opens the first files itself and repeats the
 question after them, so that the model reads, decides and answers.
 """
 
@@ -11,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
-from chase.benchmarks.syn_ledger.terms import ANSWER_FORM, DEFAULTS
-from chase.core.values import Defaults, HarnessBounds, Limits, ToolSpec
+from chase.benchmarks.syn_ledger.terms import ANSWER_FORM, DEFAULTS, PLACEHOLDERS
+from chase.core.values import Defaults, HarnessBounds, Json, Limits, Placeholder, ToolSpec
 from chase.harness.folder import render_files
 from chase.harness.spec import INITIAL_PROMPT, Control, Harness, Retrieval, Structure, Tools
 
@@ -31,10 +32,23 @@ SMALL_LIMITS = Limits(
 )
 """An hour of a model's time: slow cores are no fault of an agent."""
 
+RECORD: Mapping[str, Json] = {
+    "type": "object",
+    "description": "A record that counts, copied.",
+    "properties": {
+        "entity": {"type": "string", "maxLength": 40},
+        "category": {"type": "string", "maxLength": 40},
+        "amount": {"type": "integer"},
+    },
+    "required": ["entity", "category", "amount"],
+    "additionalProperties": False,
+}
+"""Conditions first, the amount last: a model that is held to a schema looks it up as it writes."""
+
 SMALL_TOOLS = (
     ToolSpec(
         name="search",
-        description=f"Find files by the entity, period and category of their records. One of {SEARCHES} searches.",
+        description=f"Find files by the entity of their records. One of {SEARCHES} searches.",
         parameters={
             "type": "object",
             "properties": {
@@ -61,10 +75,15 @@ SMALL_TOOLS = (
         parameters={
             "type": "object",
             "properties": {
-                "records": {"type": "string", "maxLength": 240, "description": "The two records that count, copied."},
-                "expression": {"type": "string", "maxLength": 40, "description": "Of their amounts, as in 7 + 5."},
+                "first": RECORD,
+                "second": RECORD,
+                "expression": {
+                    "type": "string",
+                    "pattern": "^[0-9]{1,3} [+-] [0-9]{1,3}$",
+                    "description": "Of both amounts.",
+                },
             },
-            "required": ["records", "expression"],
+            "required": ["first", "second", "expression"],
             "additionalProperties": False,
         },
     ),
@@ -100,9 +119,14 @@ class SmallSynLedger(SynLedger):
     base = SMALL_BASE
     limits = SMALL_LIMITS
     tools: Sequence[ToolSpec] = SMALL_TOOLS
+    indexed: Sequence[str] = ("entity",)
     interface = replace(SynLedger.interface, listing=None)
     bounds = HarnessBounds(results=FILES, opened=FILES, reserved_reads=READS - 1, templates=SEARCHES)
     initial = SMALL_INITIAL
+    placeholders: Mapping[str, Placeholder] = {name: PLACEHOLDERS[name] for name in ("entity", "question")}
     defaults: Defaults = replace(
         DEFAULTS, rollouts={"evo": 1, "disc": 1, "conf1": 2, "conf2": 2, "conf3": 2, "cert": 1}, typical=None
     )
+
+    def slots(self, question: str) -> Mapping[str, Sequence[str]]:
+        return {name: values for name, values in super().slots(question).items() if name in self.placeholders}

@@ -93,9 +93,13 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"[a-z0-9]+", text.lower()))
 
 
-def record_words(record: Record) -> frozenset[str]:
-    """The words by which a record is found. Its conditions and its amount are not among them."""
-    return words_of(f"{record.entity} {record.period} {record.category}")
+INDEXED = ("entity", "period", "category")
+"""The fields by which a record is found. Its conditions and its amount are not among them."""
+
+
+def record_words(record: Record, fields: Sequence[str] = INDEXED) -> frozenset[str]:
+    """The words by which a record is found."""
+    return words_of(" ".join(getattr(record, name) for name in fields))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

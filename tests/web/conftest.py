@@ -19,15 +19,16 @@ from tests.web.viewing import Viewing, viewing
 RUN = "evolve-small"
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Iterator[Viewing]:
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewing]:
     """A viewer of a workspace with one run that was only begun, and three rollouts."""
-    with Store.open(Workspace(tmp_path), write=True) as store:
+    folder = tmp_path_factory.mktemp("small")
+    with Store.open(Workspace(folder), write=True) as store:
         store.create_run(RUN, {"command": "evolve", "benchmark": "syn-ledger@7", "model": "sim:reader"})
         for number in range(3):
             rollout = sample_rollout(number, trace={"events": []})
             store.record_sync(rollout, sample_ledger(rollout, 0.25, run=RUN))
-    with viewing(tmp_path) as at_work:
+    with viewing(folder) as at_work:
         yield at_work
 
 

@@ -81,10 +81,11 @@ def usage(
 ) -> None:
     """Token use by run and method, as the paper's two tables: optimisation and selection, and certification.
 
-    An episode is a rollout or an agent's round. A reused one counts with its tokens and is paid for by nobody here.
+    An episode is a rollout, an agent's round or a judge's verdict. A reused rollout counts with its tokens and is paid
+    for by nobody here.
 
     --json: schema chase.store.usage/1 with workspace and accounts ([{run, method, stage, episodes, rollouts,
-    agent_episodes, reused, total, uncached, paid {requests, total, uncached, cost_usd}}]); tokens, not millions.
+    agent_episodes, judged, reused, total, uncached, paid {requests, total, uncached, cost_usd}}]), in tokens.
     """
     with Store.open(locate(workspace), write=False) as store:
         known = None if run is None else store.find_run(run).id

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from chase.core.errors import IntegrityError, UserError
-from chase.core.values import Json, Usage
+from chase.core.values import UNJUDGED, Json, Usage, Verdict
 from chase.store.digests import TraceCodec
 from chase.store.lock import writer_pid
 from chase.store.records import (
@@ -26,7 +26,7 @@ from chase.store.records import (
     UsedRollout,
     Wanted,
 )
-from chase.store.rows import columns, intact, rollout_from, run_from, seal_from, usage_from
+from chase.store.rows import columns, intact, rollout_from, run_from, seal_from, usage_from, verdict_from
 from chase.store.schema import MIGRATIONS, connect_reader, explained
 from chase.store.workspace import Workspace
 
@@ -73,13 +73,16 @@ class Reader:
 
     def get_many(self, digests: Iterable[str]) -> dict[str, StoredRollout]:
         """The scored rollouts among these digests."""
-        found: dict[str, StoredRollout] = {}
-        remaining = iter(digests)
-        while chunk := list(islice(remaining, CHUNK)):
-            marks = ", ".join("?" * len(chunk))
-            for row in self._rows(f"{_ROLLOUT} WHERE digest IN ({marks}) AND status = 'scored'", chunk):
-                found[row[0]] = rollout_from(row)
-        return found
+        return self._among(digests, "status = 'scored'")
+
+    def get_unjudged(self, digests: Iterable[str]) -> dict[str, StoredRollout]:
+        """The rollouts among these digests that were played to their end and wait for a judge."""
+        return self._among(digests, f"status = 'failed' AND substr(reason, 1, {len(UNJUDGED)}) = '{UNJUDGED}'")
+
+    def verdict(self, digest: str) -> Verdict | None:
+        """The judge's verdict on a case, where there is one."""
+        rows = self._intact("verdicts", "WHERE digest = ?", (digest,))
+        return verdict_from(rows[0]).verdict if rows else None
 
     def find_rollout(self, prefix: str) -> StoredRollout:
         """The one rollout, scored or not, whose digest begins with `prefix`."""
@@ -262,6 +265,15 @@ class Reader:
             seals=self._count("seals"),
             writer_pid=writer_pid(self.workspace),
         )
+
+    def _among(self, digests: Iterable[str], condition: str) -> dict[str, StoredRollout]:
+        found: dict[str, StoredRollout] = {}
+        remaining = iter(digests)
+        while chunk := list(islice(remaining, CHUNK)):
+            marks = ", ".join("?" * len(chunk))
+            for row in self._rows(f"{_ROLLOUT} WHERE digest IN ({marks}) AND {condition}", chunk):
+                found[row[0]] = rollout_from(row)
+        return found
 
     def _intact(self, table: str, rest: str, parameters: Sequence[Any] = ()) -> list[Any]:
         rows = self._rows(f"SELECT {columns(table)}, row_digest FROM {table} {rest}", parameters)

@@ -17,7 +17,7 @@ def export_benchmark(
     benchmark: Documents, transformation: Transformation[Any], folder: Path, progress: Progress
 ) -> dict[str, int]:
     """Write `tasks.jsonl` (with answers), `documents.jsonl` (in listing order), `documents/<path>`, `tools.json` and,
-    where there are any, `examples.md`; count what was written.
+    where there are any, `examples.md` and `judge.json` (who judges answers, and the prompt); count what was written.
     """
     protocol, library = benchmark.collection.under(transformation)
     tasks = [
@@ -43,6 +43,9 @@ def export_benchmark(
     examples = shown_examples(in_order(benchmark.description.demonstrations, interface.demonstration_order))
     if examples:
         (folder / "examples.md").write_text(examples + "\n", encoding="utf-8")
+    if benchmark.scorer.prompt is not None:
+        judge = {**benchmark.scorer.identity, "text": benchmark.scorer.prompt}
+        (folder / "judge.json").write_text(json.dumps(judge, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     for done, id_ in enumerate(library.listed):
         progress(f"{done} of {len(rows)} documents")
         path = folder / "documents" / library.names[id_]

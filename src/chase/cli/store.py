@@ -13,7 +13,7 @@ from chase.cli.options import AsJson, WorkspaceFolder
 from chase.cli.output import emit_json, emit_table, new_folder, steps
 from chase.cli.tokens import TITLES, token_table
 from chase.core.errors import IntegrityError
-from chase.runs.accounting import STAGES, accounts
+from chase.runs.accounting import ROLLOUT, STAGES, accounts
 from chase.runs.opening import locate
 from chase.store.records import Problem, StoreInfo
 from chase.store.schema import require_store
@@ -89,7 +89,7 @@ def usage(
     """
     with Store.open(locate(workspace), write=False) as store:
         known = None if run is None else store.find_run(run).id
-        found = accounts(store.episodes(known), store.spend(known))
+        found = accounts(store.episodes(known), store.spend(known, uncounted=ROLLOUT))
         root = str(store.workspace.root)
     if as_json:
         rows = [{"run": a.run, "method": a.method, "stage": a.stage, **a.to_json()} for a in found]

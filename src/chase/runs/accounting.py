@@ -131,7 +131,7 @@ def _tokens(usage: Usage) -> Mapping[str, int]:
 
 def tokens_of(store: Reader, run: str) -> dict[str, Json]:
     """The paper's two columns by stage."""
-    return stages(accounts(store.episodes(run), store.spend(run)))
+    return stages(accounts(store.episodes(run), store.spend(run, uncounted=ROLLOUT)))
 
 
 def counts_of(store: Reader, run: str) -> dict[str, Json]:
@@ -141,7 +141,7 @@ def counts_of(store: Reader, run: str) -> dict[str, Json]:
     return {
         "executed": sum(count.episodes for count in episodes) - reused,
         "reused": reused,
-        "spent": asdict(sum((spend.usage for spend in store.spend(run)), Usage())),
+        "spent": asdict(sum((spend.usage for spend in store.spend(run, uncounted=ROLLOUT)), Usage())),
         "tokens": tokens_of(store, run),
     }
 
@@ -152,7 +152,7 @@ def total_counts(store: Reader, runs: Sequence[str]) -> dict[str, Json]:
     return {
         "executed": sum(counts["executed"] for counts in found),
         "reused": sum(counts["reused"] for counts in found),
-        "spent": asdict(sum((spend.usage for run in runs for spend in store.spend(run)), Usage())),
+        "spent": asdict(sum((spend.usage for run in runs for spend in store.spend(run, uncounted=ROLLOUT)), Usage())),
     }
 
 

@@ -15,7 +15,7 @@ from chase.models.config import GGUF, OPENAI_COMPATIBLE, ModelConfig, Price
 from chase.models.connect import connect, make_pacer
 from chase.models.meter import Meter
 from chase.models.pacing import Pacer
-from chase.runs.accounting import paid_before
+from chase.runs.accounting import ROLLOUT, paid_before
 from chase.runs.config import model_config
 from chase.runs.listening import Listener, Loading, Outage
 from chase.runs.settings import Money, Paid
@@ -173,7 +173,7 @@ def given_price(settings: Money) -> Price | None:
 def count_paid(meter: Meter | None, store: Reader, runs: Iterable[str]) -> None:
     """Count what a run paid for before it was interrupted, under all its ids."""
     if meter is not None:
-        paid, unpriced = paid_before([spend for run in runs for spend in store.spend(run)])
+        paid, unpriced = paid_before([spend for run in runs for spend in store.spend(run, uncounted=ROLLOUT)])
         meter.take_over(paid, unpriced=unpriced)
 
 

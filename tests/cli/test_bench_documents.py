@@ -76,14 +76,16 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_the_pages_commands_lead_from_nothing_to_an_audit(tmp_path: Path) -> None:
-    *earlier, audit = BLOCKS[0]
-    assert len(earlier) >= 5
-    for command in earlier:
+    assert sum("chase audit" in command for command in BLOCKS[0]) == 2
+    for command in BLOCKS[0]:
+        if "chase audit" in command:
+            continue
         done = run(command, tmp_path)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
         if "# a working example" in command:
             documents, questions = re.findall(r"\d+", command.partition("#")[2])
             assert f"{documents} documents and {questions} questions" in done.stdout
+    audit = next(command for command in BLOCKS[0] if "chase audit" in command)
     done = run(f"{audit} {FEWER}", tmp_path)
     assert done.returncode in (0, 5), done.stderr
     assert "Verdict: " in done.stdout

@@ -75,7 +75,7 @@ def test_a_store_is_opened_and_its_newest_trace_read(chase: Commands, tmp_path: 
 
     record(tmp_path, rolled(["1"]))
     detail = details(chase.json("doctor"))["store"]
-    assert "schema version 2, 1 rollouts, the newest intact; nobody is writing" in detail
+    assert "schema version 3, 1 rollouts, the newest intact; nobody is writing" in detail
     with Store.open(Workspace(tmp_path), write=True):
         assert "process " in details(chase.json("doctor"))["store"]
     with sqlite3.connect(Workspace(tmp_path).database) as connection:

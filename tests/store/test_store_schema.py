@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from store_samples import sample_rollout
 
-from chase.core.errors import IntegrityError, SetupError
+from chase.core.errors import ChaseError, IntegrityError, SetupError
 from chase.core.values import Rollout, Verdict
 from chase.store import schema
 from chase.store.digests import rollout_digest
@@ -214,3 +214,18 @@ def test_a_file_that_may_not_grow_ends_in_a_sentence_and_keeps_what_was_committe
     with Store.open(workspace, write=True) as store:
         assert set(store.get_many(recorded)) == set(recorded)
         assert store.verify() == []
+
+
+def test_a_store_whose_making_is_cut_off_is_none_and_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = Workspace(tmp_path)
+    with monkeypatch.context() as cut:
+        cut.setattr(schema, "MIGRATIONS", (MIGRATIONS[0], "NONSENSE"))
+        with pytest.raises(ChaseError):
+            Store.open(workspace, write=True)
+    assert not workspace.database.exists()
+    Store.open(workspace, write=True).close()
+    with Store.open(workspace, write=False):
+        pass
+    assert not list(workspace.state.glob("*.new*"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 from chase.core.errors import ChaseError, DiskError, IntegrityError, SetupError
 from chase.store.digests import KEY_FIELDS
@@ -113,7 +114,9 @@ OLDEST = 2
 def connect_writer(workspace: Workspace) -> sqlite3.Connection:
     """The one writing connection, with the schema brought up to date. Needs the writer's lock."""
     with explained(workspace):
-        connection = _connect(f"{workspace.database.absolute().as_uri()}?mode=rwc")
+        if not workspace.database.exists():
+            _create(workspace.database)
+        connection = _connect(f"{workspace.database.absolute().as_uri()}?mode=rw")
         try:
             _check_known(workspace, _version(connection))
             connection.execute("PRAGMA journal_mode = WAL")
@@ -126,6 +129,16 @@ def connect_writer(workspace: Workspace) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
+
+
+def _create(database: Path) -> None:
+    """A new store appears whole: whoever is killed on the way leaves none that a reader would meet half made."""
+    new = database.with_name(database.name + ".new")
+    new.unlink(missing_ok=True)
+    with closing(_connect(f"{new.absolute().as_uri()}?mode=rwc")) as connection:
+        connection.execute("PRAGMA journal_mode = MEMORY")  # no second file that would outlive a kill
+        migrate(connection, MIGRATIONS)
+    new.replace(database)
 
 
 def connect_reader(workspace: Workspace) -> sqlite3.Connection:

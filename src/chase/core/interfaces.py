@@ -346,8 +346,10 @@ class HasStatistics(Protocol):
 class Exportable(Protocol[State]):
     """A benchmark that can be written as files from which anyone can check it, answers included."""
 
-    def export(self, transformation: Transformation[State], folder: Path, progress: Progress) -> Mapping[str, int]:
-        """Write everything into an empty folder; how many of what were written."""
+    def export(
+        self, transformation: Transformation[State], tasks: Sequence[str], folder: Path, progress: Progress
+    ) -> Mapping[str, int]:
+        """Write these tasks, and of all others nothing, into an empty folder; how many of what were written."""
         ...
 
 

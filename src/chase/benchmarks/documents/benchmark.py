@@ -213,11 +213,11 @@ class Documents:
         return validate(self, progress)
 
     def export(
-        self, transformation: Transformation[AnyProtocol], folder: Path, progress: Progress
+        self, transformation: Transformation[AnyProtocol], tasks: Sequence[str], folder: Path, progress: Progress
     ) -> Mapping[str, int]:
         from chase.benchmarks.documents.export import export_benchmark
 
-        return export_benchmark(self, transformation, folder, progress)
+        return export_benchmark(self, transformation, tasks, folder, progress)
 
 
 def open_documents(name: str, data: Path | None = None) -> Documents:

@@ -160,6 +160,24 @@ async def test_what_the_agent_causes_is_a_reason_and_no_answer(
     assert len(command_event(trace)["stdout"]) < 100_000
 
 
+@pytest.mark.parametrize(
+    ("body", "answer"),
+    [
+        ("os.unlink('mcp.sock'); os.mkdir('mcp.sock')", "7"),
+        ("os.unlink('mcp.sock'); os.symlink('/etc/passwd', 'mcp.sock')", "7"),
+        ("import shutil; shutil.rmtree('documents')", "7"),
+        ("Path('answer.txt').write_bytes(b'\\xff7\\n')", "\N{REPLACEMENT CHARACTER}7"),
+        ("Path('usage.json').write_text('[' * 60000)", "7"),
+    ],
+)
+async def test_whatever_it_makes_of_its_folder_is_its_own_affair(
+    ledger: SynLedger, tmp_path: Path, body: str, answer: str
+) -> None:
+    posed, _ = pose(ledger, ledger.tasks("evo")[0])
+    ended = await played(command_agent(tmp_path / "own", f"Path('answer.txt').write_text('7')\n{body}"), posed)
+    assert (ended.answer, ended.reason) == (answer, "answered")
+
+
 async def test_an_answer_counts_whatever_the_exit(ledger: SynLedger, tmp_path: Path) -> None:
     posed, _ = pose(ledger, ledger.tasks("evo")[0])
     ended = await played(command_agent(tmp_path / "own", "Path('answer.txt').write_text('7'); sys.exit(1)"), posed)

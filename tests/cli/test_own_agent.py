@@ -255,6 +255,28 @@ def test_a_cheap_mistake_is_answered_in_a_sentence(chase: Commands, flags: tuple
     assert sentence in finished.sentence
 
 
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (("--agent-folder", "."), "holds"),
+        (("--agent-folder", "own", "--readable", "mine/documents"), "readable="),
+        (("--agent-folder", "own", "--readable", ".chase/store.sqlite"), "readable="),
+    ],
+)
+def test_files_that_would_show_an_agent_the_answers_are_refused(
+    whole: Commands, tmp_path: Path, flags: tuple[str, ...], sentence: str
+) -> None:
+    assert whole("bench", "init", "mine").code == 0
+    agent_folder(Path("own"), "pass")
+    Path(".chase").mkdir()
+    Path(".chase/store.sqlite").touch()
+    finished = whole("rollout", "--benchmark", "documents", "--data", "mine", "--agent-command", "true", *flags)
+    assert finished.code == 2
+    assert sentence in finished.sentence
+    assert "which no agent may see" in finished.sentence
+    assert [path.name for path in (tmp_path / ".chase").iterdir()] == ["store.sqlite"]
+
+
 def test_without_the_sdk_the_sentence_names_the_extra(chase: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp.server.lowlevel", None)
     finished = chase("rollout", *own("pass"))

@@ -209,7 +209,9 @@ class Benchmark(Protocol[State]):
 
     @property
     def private_paths(self) -> Sequence[Path]:
-        """Folders on this machine that hold answers: what it was read from or is kept in. Hidden from commands."""
+        """Folders and files of this machine that hold answers: what it was read from or is kept in. Hidden from
+        commands.
+        """
         ...
 
     @property

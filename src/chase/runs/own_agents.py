@@ -13,7 +13,7 @@ from chase.agents.own_agent.command import AgentCommand, CommandAgent
 from chase.agents.own_agent.places import Places
 from chase.agents.own_agent.watching import is_call
 from chase.core.errors import UserError
-from chase.core.interfaces import OwnAgent
+from chase.core.interfaces import Benchmark, OwnAgent
 from chase.core.values import Json
 from chase.engine.rollout import Contestant
 from chase.harness.spec import Harness
@@ -22,6 +22,7 @@ from chase.models.config import NO_MODEL
 from chase.runs.config import RawSettings
 from chase.runs.life import OpenRun
 from chase.runs.settings import AuditSettings, RolloutSettings
+from chase.store.workspace import Workspace
 
 S = TypeVar("S", AuditSettings, RolloutSettings)
 OF_HARNESSES = ("model", "base_url", "harness", "baseline", "attribute", "workers", "price")
@@ -71,6 +72,13 @@ def own_agent(settings: AuditSettings | RolloutSettings, role: str = "agent") ->
     )
     agent.check()
     return agent
+
+
+def check_hidden(agents: Sequence[Contestant], benchmark: Benchmark[Any], workspace: Workspace) -> None:
+    """Refuse commands whose files would show them the benchmark's answers, or the store."""
+    for agent in agents:
+        if isinstance(agent, CommandAgent):
+            agent.check_hidden([workspace.state, *benchmark.private_paths])
 
 
 @contextmanager

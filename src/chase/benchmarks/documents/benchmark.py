@@ -72,7 +72,8 @@ class Documents:
         self.allowlist = allowlist(description.transforms())
         corpus = prepare.ready_corpus(examined, tell)
         place = prepare.place()
-        self.private_paths: Sequence[Path] = (examined.folder.resolve(), place)
+        named = (examined.folder / path for path in (description.questions, description.documents))  # maybe elsewhere
+        self.private_paths: Sequence[Path] = (examined.folder.resolve(), place, *(path.resolve() for path in named))
         self._fixtures = place / "fixtures"
         released = released_protocol(corpus.names, description.protocol.passage_lines)
         self.collection = Collection(corpus, released, place / "indexes")

@@ -86,10 +86,12 @@ def test_the_same_command_again_runs_nothing_and_a_changed_folder_does(chase: Co
 
 
 def test_each_bad_end_is_a_0_with_its_reason_in_words(chase: Commands) -> None:
-    finished = chase("rollout", *own("sys.exit(3)"))
+    finished = chase("rollout", *own("sys.stderr.write('Traceback\\nno such\\x1b[2J thing\\n'); sys.exit(3)"))
     assert finished.code == 0
     assert "rollouts without an answer: exit-3 2" in finished.out
-    assert "note: agent: of 2 rollouts exit-3 in 2; each counts as 0" in finished.out
+    note = "note: agent: of 2 rollouts exit-3 in 2; each counts as 0. The first one's last words: no such"
+    assert note in finished.out
+    assert "\x1b" not in finished.out
     assert "note: agent called no tool over MCP" in finished.out
 
 
@@ -227,6 +229,7 @@ def test_a_killed_run_leaves_no_process_and_resumes_without_repeating(server: Se
         (("rollout", "--agent-command", "true", "--agent-folder", "empty"), "empty is empty"),
         (("rollout", "--agent-command", "", "--agent-folder", "own"), "model is missing"),
         (("rollout", "--agent-command", "no-such-program", "--agent-folder", "own"), "was not found"),
+        (("rollout", "--agent-command", "true agent/no.py", "--agent-folder", "own"), "agent/no.py: "),
         (("rollout", "--agent-command", "true", "--agent-folder", "own", "--model", "lexical"), "--model is for"),
         (("rollout", "--agent-command", "true", "--agent-folder", "own", "--harness", "h0"), "--harness is for"),
         (("rollout", "--agent-folder", "own", "--model", "lexical", "--harness", "own"), "is for an agent of your own"),

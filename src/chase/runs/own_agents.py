@@ -22,11 +22,15 @@ from chase.models.config import NO_MODEL
 from chase.runs.config import RawSettings
 from chase.runs.life import OpenRun
 from chase.runs.settings import AuditSettings, RolloutSettings
+from chase.store.records import StoredRollout
 from chase.store.workspace import Workspace
 
 S = TypeVar("S", AuditSettings, RolloutSettings)
 OF_HARNESSES = ("model", "base_url", "harness", "baseline", "attribute", "workers", "price")
 """Settings that say nothing where an agent of one's own plays."""
+MOST_WORDS = 200
+_ENDS = ("command", "exception")
+"""Events of a trace in which an agent's errors are."""
 OF_OWN_AGENTS = ("agent_folder", "agent_network", "baseline_command", "baseline_folder")
 
 
@@ -117,8 +121,21 @@ def seen_of(run: OpenRun, agents: Mapping[str, Contestant]) -> dict[str, Json] |
             "rollouts_with_tool_calls": sum(count > 0 for count in calls),
             "file_reads_seen": all(event["reads_seen"] for event in ends),
             "outcomes": dict(Counter(rollout.outcome.reason for rollout in mine)),
+            "last_words": _last_words(mine, traces),
         }
     return found
+
+
+def _last_words(rollouts: Sequence[StoredRollout], traces: Sequence[Mapping[str, Json]]) -> str:
+    """The last line of errors of the first rollout without an answer that left any."""
+    for rollout, trace in zip(rollouts, traces, strict=True):
+        if rollout.outcome.reason != "answered":
+            said = [
+                event.get("stderr") or event.get("text", "") for event in trace["events"] if event["event"] in _ENDS
+            ]
+            if lines := "\n".join(said).strip().splitlines():
+                return lines[-1].strip()[:MOST_WORDS]
+    return ""
 
 
 def notes_on(seen: Mapping[str, Json] | None, tried: Sequence[Mapping[str, Json]] = ()) -> list[str]:
@@ -129,7 +146,8 @@ def notes_on(seen: Mapping[str, Json] | None, tried: Sequence[Mapping[str, Json]
         ended = {reason: count for reason, count in agent["outcomes"].items() if reason != "answered"}
         if ended:
             said = ", ".join(f"{_SENTENCES.get(reason, reason)} in {count}" for reason, count in sorted(ended.items()))
-            notes.append(f"{name}: of {agent['rollouts']} rollouts {said}; each counts as 0")
+            words = f". The first one's last words: {agent['last_words']}" if agent["last_words"] else ""
+            notes.append(f"{name}: of {agent['rollouts']} rollouts {said}; each counts as 0{words}")
         if not agent["tool_calls"]:
             notes.append(f"{name} called no tool over MCP: what changes the tools alone cannot touch it")
         if agent.get("kind") == "command" and not agent["confined"]:

@@ -91,11 +91,12 @@ class CommandAgent:
         """Refuse what could not be started, before anything is built or run."""
         require_sdk()
         _ = self.folder_hash
-        program = self.confinement.words[0]
-        if program.startswith(f"{AGENT}/") and not (self.given.folder / program.removeprefix(f"{AGENT}/")).is_file():
-            raise UserError(
-                f"command={program}: {self.given.folder} has no such file. The folder is at {AGENT}/ there."
-            )
+        for place, word in enumerate(self.confinement.words):
+            path = self.given.folder / word.removeprefix(f"{AGENT}/")
+            if word.startswith(f"{AGENT}/") and not (path.is_file() if place == 0 else path.exists()):
+                raise UserError(
+                    f"command={word}: {self.given.folder} has no such file. The folder is at {AGENT}/ there, read-only."
+                )
         self.confinement.check(self.given.folder.absolute())
 
     def check_hidden(self, hidden: Sequence[Path]) -> None:

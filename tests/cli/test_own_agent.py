@@ -227,7 +227,7 @@ def test_a_killed_run_leaves_no_process_and_resumes_without_repeating(server: Se
         (("rollout", "--agent-command", "true"), "--agent-command needs --agent-folder DIR"),
         (("rollout", "--agent-command", "true", "--agent-folder", "nowhere"), "nowhere is no folder"),
         (("rollout", "--agent-command", "true", "--agent-folder", "empty"), "empty is empty"),
-        (("rollout", "--agent-command", "", "--agent-folder", "own"), "model is missing"),
+        (("rollout", "--agent-command", "", "--agent-folder", "own"), "agent_command= is empty"),
         (("rollout", "--agent-command", "no-such-program", "--agent-folder", "own"), "was not found"),
         (("rollout", "--agent-command", "true agent/no.py", "--agent-folder", "own"), "agent/no.py: "),
         (("rollout", "--agent-command", "true", "--agent-folder", "own", "--model", "lexical"), "--model is for"),

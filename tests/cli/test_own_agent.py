@@ -19,10 +19,12 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.own_agents import Posed
 from chase.store.store import Store
 from chase.store.workspace import Workspace
+from chase.testing.capable import capable_model
+from chase.testing.served import served
 from chase.testing.small_ledger import SmallLedger, open_small_ledger
 from tests.agents.desk_commands import PYTHON, needs_bubblewrap, processes_with
 from tests.agents.own_agents import agent_folder
-from tests.cli.commands import Commands, checked
+from tests.cli.commands import Commands, checked, serving
 from tests.cli.fork_server import BENCHMARK
 from tests.cli.processes import Server, saved_now, scored, wait_until
 
@@ -144,6 +146,23 @@ def test_an_honest_improvement_keeps_its_gain(whole: Commands, tmp_path: Path) -
     assert payload["g_rel"]["low"] > 0
     assert payload["confirmed"] == []
     assert payload["agents"]["agent"]["tool_calls"] > 0
+
+
+def test_a_language_model_challenges_an_agent_of_ones_own(chase: Commands, tmp_path: Path) -> None:
+    body = """
+        first = json.loads(Path("listing.jsonl").read_text().splitlines()[0])["path"]
+        Path("answer.txt").write_text(str(len(Path("documents", first).read_text())))
+    """
+    with serving(served(capable_model())) as server:
+        finished = chase(
+            "audit", *own(body), "--baseline-command", f"{PYTHON} agent/agent.py", "--rounds", 1, "--rollouts", 1,
+            "--challenger", "llm", "--challenger-model", "openai-compatible:capable", "--base-url", server.url,
+            "--json",
+        )  # fmt: skip
+    assert finished.code in (0, 5), finished.err
+    payload = checked(finished.out)
+    assert payload["tried"] and {tried["verdict"] for tried in payload["tried"]}, payload["tried"]
+    assert "request 1: list_files" in finished.err
 
 
 # What cannot reach it

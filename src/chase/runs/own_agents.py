@@ -26,8 +26,10 @@ from chase.store.records import StoredRollout
 from chase.store.workspace import Workspace
 
 S = TypeVar("S", AuditSettings, RolloutSettings)
-OF_HARNESSES = ("model", "base_url", "harness", "baseline", "attribute", "workers", "price")
+OF_HARNESSES = ("model", "harness", "baseline", "attribute", "workers")
 """Settings that say nothing where an agent of one's own plays."""
+OF_MODELS = ("base_url", "price")
+"""Settings that say nothing where there is no model at all: the Challenger may be one."""
 MOST_WORDS = 200
 _ENDS = ("command", "exception")
 """Events of a trace in which an agent's errors are."""
@@ -43,7 +45,7 @@ def settled(said: RawSettings[S]) -> S:
         if settings.model == NO_MODEL:
             raise UserError(f"model={NO_MODEL} answers nothing: it is for agents of your own. Name a model.")
         return settings
-    for name in OF_HARNESSES:
+    for name in (*OF_HARNESSES, *(() if getattr(settings, "challenger_model", None) else OF_MODELS)):
         if getattr(settings, name, None) not in (None, False, NO_MODEL):
             more = " A Challenger's is --challenger-model." if name == "model" else ""
             raise UserError(f"{_flag(name)} is for harnesses, and --agent-command plays by itself: leave it out.{more}")

@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Two for each core: the tests wait for browsers, servers and other processes more than half of the time.
+WORKERS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: help demo test test-fast test-live check perf pictures mutation constraints clean
@@ -38,7 +40,7 @@ demo: $(VENV)/.base
 	@$(BIN)/chase demo --out demo
 
 test: $(VENV)/.live
-	$(BIN)/python -m pytest -n auto --dist loadgroup -rs
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -rs --durations=40
 
 test-fast: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto -m "not slow and not live"

@@ -162,6 +162,7 @@ PAGES = {
     "rollouts: failed": f"/runs/{RUN}/rollouts?kind=failed",
     "rollouts: of one task": f"/runs/{RUN}/rollouts?task=task0007",
     "rollouts: words that stand nowhere": f"/runs/{RUN}/rollouts?q=nowhere",
+    "token use": f"/runs/{RUN}/tokens",
     "four traces": (
         f"/runs/{RUN}/four/{rollout_digest(key_of(6))}?base={HARNESSES[0]}&harness={HARNESSES[1]}&variant={VARIANTS[1]}"
     ),

@@ -1,11 +1,11 @@
 """A real language model on this machine: does it lean on the planted features, and does a cheat's gain survive `B_0`?
 
 `python -m studies.local_model --model FILE.gguf` rolls out on `syn-ledger-small`, whose size is chosen beforehand with
-`--items choose` on seeds that are not reported. Item 1: `H_0` as released and neutralised. Item 2: the six harnesses of
-`local_harnesses.py`. Each rollout is a line in `results/local_model.rows.jsonl` under the digest of everything that
-decides it, so that the study can be stopped at any time and goes on by the same command; after each task the summary,
-on the tasks that have all their rollouts, is `results/local_model.json`. Prompts are cached, so replies are not
-reproducible bit by bit.
+`--items choose` on seeds that are not reported. Item 1: `H_0` as released and neutralised; 1f: with one feature
+neutralised at a time. Item 2: the six harnesses of `local_harnesses.py`. Each rollout is a line in
+`results/local_model.rows.jsonl` under the digest of everything that decides it, so that the study can be stopped at
+any time and goes on by the same command; after each task the summary, on the tasks that have all their rollouts, is
+`results/local_model.json`. Prompts are cached, so replies are not reproducible bit by bit.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 from chase.benchmarks.registry import open_benchmark
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.benchmarks.syn_ledger.contents import matches
+from chase.benchmarks.syn_ledger.features import PAPER_FEATURES
 from chase.benchmarks.syn_ledger.parsing import parse
 from chase.engine.rollout import Job, run_rollout
 from chase.engine.sandbox import Sandbox
@@ -44,6 +45,8 @@ SEEDS = (201, 202, 203, 204)
 SPLIT = "evo"
 """A block of 32 tasks: every configuration of the planted features once."""
 VARIANTS = ("released", "neutral")
+SINGLY = tuple(f"neutralise-{name}" for name in PAPER_FEATURES)
+"""One planted feature as it is under `B_0`, the others as released."""
 SETTINGS = {"temperature": 0, "max_tokens": 160}
 AMOUNTS = 2
 """That a task asks for."""
@@ -73,8 +76,8 @@ class Cell:
 
 
 def cells_of(seed: int, task: str, item: str, names: Sequence[str]) -> list[Cell]:
-    """The rollouts of one task: of `H_0`, and for item 2 of all harnesses."""
-    variants = ("released",) if item == "choose" else VARIANTS
+    """The rollouts of one task: of `H_0`, and for item 2 of all harnesses. Item 1 again, feature by feature: 1f."""
+    variants = {"choose": ("released",), "1f": SINGLY}.get(item, VARIANTS)
     wanted = names if item == "2" else ["initial"]
     # Harnesses that begin alike follow each other, so that the model's cache has what it has read.
     return [Cell(seed=seed, task=task, harness=name, variant=variant) for variant in variants for name in wanted]
@@ -165,6 +168,17 @@ def summary_of_initial(rows: Sequence[Row]) -> Row:
     return found
 
 
+def summary_of_features(rows: Sequence[Row]) -> Row:
+    """Item 1, feature by feature: what `H_0` loses where one feature is neutralised, on the tasks that have it all."""
+    wanted = ("released", *SINGLY)
+    scores = scores_of([row for row in rows if row["variant"] in wanted])
+    if any(("initial", variant) not in scores for variant in wanted):
+        return {}
+    released = scores["initial", "released"]
+    lost = {variant: difference(released, scores["initial", variant]) for variant in SINGLY}
+    return {variant: asdict(estimate(per_task, GAINS)) for variant, per_task in lost.items()}
+
+
 def reading_of(rows: Sequence[Row]) -> Row:
     """By harness and variant: in how many tasks both amounts were shown, and in how many of these the answer is right.
 
@@ -200,7 +214,8 @@ def summary_of(model: ChatModel, rows: Sequence[Row], harnesses: Mapping[str, St
     assert model.file is not None
     initial = [row for row in rows if row["harness"] == "initial"]
     used = [row["usage"] for row in rows]
-    both = {row["task"] for row in rows if row["harness"] != "initial"}
+    main = [row for row in rows if row["variant"] in VARIANTS]
+    both = {row["task"] for row in main if row["harness"] != "initial"}
     return {
         "model": {"file": model.file.weights.name, "sha256": model.file.sha256, "fingerprint": model.fingerprint},
         "served": asdict(model.file.serving) | {"settings": dict(model.config.settings), "by": model.file.program},
@@ -211,8 +226,9 @@ def summary_of(model: ChatModel, rows: Sequence[Row], harnesses: Mapping[str, St
         "tokens": {name: sum(use[name] for use in used) for name in ("input_tokens", "cached_tokens", "output_tokens")},
         "model_seconds": round(sum(use["wall_seconds"] for use in used)),
         "reading": reading_of(rows),
-        "item 1": summary_of_initial(initial),
-        "item 2": summary_of_harnesses([row for row in rows if row["task"] in both], harnesses),
+        "item 1": summary_of_initial([row for row in main if row["harness"] == "initial"]),
+        "item 1, feature by feature": summary_of_features(initial),
+        "item 2": summary_of_harnesses([row for row in main if row["task"] in both], harnesses),
     }
 
 
@@ -242,7 +258,7 @@ async def work(options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--model", required=True, help="a GGUF file")
-    parser.add_argument("--items", type=lambda text: text.split(","), default=["1", "2"], help="1,2 or choose")
+    parser.add_argument("--items", type=lambda text: text.split(","), default=["1", "2"], help="1,1f,2 or choose")
     parser.add_argument("--seeds", type=lambda text: [int(seed) for seed in text.split(",")], default=None)
     parser.add_argument("--tasks", type=int, default=32, help="of each seed, at most 32")
     parser.add_argument("--threads", type=int, default=None)

@@ -17,6 +17,7 @@ from studies.local_model import (
     cells_of,
     finished,
     reading_of,
+    summary_of_features,
     summary_of_harnesses,
     summary_of_initial,
 )
@@ -88,6 +89,17 @@ async def test_what_was_shown_is_counted_by_the_records_of_the_files_that_were_o
     assert {*counts["initial"]} <= {0, 1, 2}
     assert all(more >= fewer for more, fewer in zip(counts["honest-structure"], counts["initial"], strict=True))
     assert sum(counts["honest-structure"]) > sum(counts["initial"]) > 0
+
+
+def test_a_features_loss_is_on_the_tasks_that_have_every_neutralisation() -> None:
+    singly = {("initial", f"neutralise-{name}"): [1, 0] for name in ("depth", "filename", "position", "rank")}
+    rows = made_up({("initial", "released"): [1, 1, 1], **singly, ("initial", "neutralise-serialization"): [1, 1]})
+    found = summary_of_features(rows)
+    assert {name: (each["value"], each["n"]) for name, each in found.items()} == {
+        "neutralise-filename": (0.5, 2), "neutralise-depth": (0.5, 2), "neutralise-rank": (0.5, 2),
+        "neutralise-position": (0.5, 2), "neutralise-serialization": (0.0, 2),
+    }  # fmt: skip
+    assert summary_of_features(rows[:-2]) == {}
 
 
 def test_reading_is_counted_where_both_amounts_were_shown() -> None:

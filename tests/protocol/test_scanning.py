@@ -122,15 +122,17 @@ def test_removals_take_their_findings_away_and_a_reversal_is_none(ledger: SynLed
     released = scanner.scan(ledger.variant("released"), "released")
     remover = Remover(scanner, kit, released, seed=0, tell=lambda _: None)
     (depth,) = (finding for finding in released.findings if finding.observables == ("path-depth",))
-    removal, tried = remover.remove(depth)
+    (removed,) = remover.remove(depth)
+    removal = removed.removal
     assert removal is not None
-    assert tried >= 1
+    assert removed.finding is depth
+    assert removed.tried >= 1
     after = scanner.scan(removal.proposal.transformation, "after")
     assert ("evidence", "path-depth") not in after.significant
     assert after.significant <= released.significant
     assert kit.run_checks(removal.proposal).valid
     reverse = ({"name": "reverse", "arguments": {"aspect": "depth"}},)
-    assert remover._try(reverse, [depth], 1) is None  # evidence is deep then: another give-away
+    assert remover._try(reverse, [depth]) is None  # evidence is deep then: another give-away
 
 
 def test_where_no_operator_helps_no_removal_is_claimed(ledger: SynLedger) -> None:
@@ -139,7 +141,28 @@ def test_where_no_operator_helps_no_removal_is_claimed(ledger: SynLedger) -> Non
     scanner = scanner_of(ledger, ["evo"], [cheat])
     neutral = scanner.scan(ledger.variant("neutral"), "neutral")
     remover = Remover(scanner, ProtocolKit(ledger), neutral, seed=0, tell=lambda _: None)
-    assert remover.remove(neutral.findings[0]) == (None, 0)
+    (removed,) = remover.remove(neutral.findings[0])
+    assert (removed.removal, removed.tried) == (None, 0)
+
+
+@pytest.mark.slow
+def test_what_a_removal_takes_of_a_group_is_a_finding_of_its_own(ledger: SynLedger) -> None:
+    """An observable of the contents that ranks documents just as their depth does hides no removal of the depth."""
+    shown = [s for task in ledger.tasks("evo") for s in ledger.sightings(task, ledger.variant("released"))]
+    depths = {sighting.id: 0.5 + sighting.path.count("/") for sighting in shown}
+    shadow = ObservableFunction("contents", "what depth it had when it was written", lambda s: depths[s.id])
+    scanner = scanner_of(ledger, ["evo"], [shadow])
+    released = scanner.scan(ledger.variant("released"), "released")
+    (group,) = (finding for finding in released.findings if "path-depth" in finding.observables)
+    assert set(group.observables) == {"path-depth", "contents"}
+    remover = Remover(scanner, ProtocolKit(ledger), released, seed=0, tell=lambda _: None)
+    taken, left = remover.remove(group)
+    assert (taken.finding.observables, taken.finding.beside) == (("path-depth",), ("contents",))
+    assert taken.removal is not None
+    assert taken.removal.finding is taken.finding
+    assert (left.finding.observables, left.finding.beside) == (("contents",), ("path-depth",))
+    assert left.removal is None
+    assert remover.remove_all([taken.removal]) is not None
 
 
 def test_a_shared_corpus_is_scanned_by_the_sources_that_tasks_name() -> None:

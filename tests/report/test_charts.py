@@ -124,6 +124,10 @@ def test_a_constructions_balance_is_drawn_from_what_the_benchmark_counts() -> No
     statistics = {"splits": {"evo": {"families": {"x": 3, "y": 5}, "features": {"depth": balance}}}}
     drawn = more_charts.construction({"evo": 8}, statistics)
     assert "depth: 87.5 % released, 50.0 % neutral" in drawn.description
+    fewer = more_charts.construction({"evo": 4}, statistics)
+    assert "4 of 8" in texts(fewer)
+    end = max(mark.x + mark.width for mark in fewer.marks if isinstance(mark, Box))
+    assert end == pytest.approx(max(mark.x + mark.width for mark in drawn.marks if isinstance(mark, Box)))
     bare = more_charts.construction({"evo": 8}, None)
     assert "Tasks: evo 8." in bare.description
 

@@ -30,7 +30,7 @@ TAGS = {
 COMMANDS = {
     "begin", "end", "centering", "caption", "toprule", "midrule", "bottomrule", "textbackslash", "textasciitilde",
     "textasciicircum", "textless", "textgreater", "textbar", "textquotedbl", "alpha", "gamma", "varepsilon", "eta",
-    "rho", "Delta", "Gamma", "pm", "leq", "geq", "to", "times", "checkmark", "ldots", "textwidth",
+    "rho", "hat", "Delta", "Gamma", "pm", "leq", "geq", "to", "times", "checkmark", "ldots", "textwidth",
 }  # fmt: skip
 
 
@@ -142,6 +142,8 @@ def test_a_table_keeps_hostile_cells_as_text_in_every_form() -> None:
 def test_escapes_leave_ordinary_words_as_they_are() -> None:
     assert markdown_text("file formats made equal (low), +7.1 ± 0.2") == "file formats made equal (low), +7.1 ± 0.2"
     assert latex_text("Δ_BS ≤ 5 %") == r"$\Delta$\_BS $\leq$ 5 \%"
+    assert latex_text("Δ̂_b1, Ĝ_rel, R̂") == r"$\hat{\Delta}$\_b1, $\hat{G}$\_rel, $\hat{R}$"
+    assert latex_text("\u0302 {\u0302 $\u0302 &\u0302") == r" \{ \$ \&"
     assert str(symbols("G_rel of H_0 in a_b.txt")) == "G<sub>rel</sub> of H<sub>0</sub> in a_b.txt"
 
 

@@ -57,6 +57,25 @@ def test_every_verdict_of_an_audit_has_a_sentence(word: str) -> None:
     assert "-2.0 under the worst change" in made.sentence
 
 
+def test_a_repairs_sentence_says_what_is_kept_and_what_was() -> None:
+    def gains(released: float, surviving: float) -> dict[str, Any]:
+        return {"released": estimate(released), "surviving": estimate(surviving)}
+
+    found = {"outcome": "repaired", "reason": "x", "repaired": {"hash": "0"},
+             "measured": {"harness": gains(0.118, 0.007), "repaired": gains(0.098, 0.036)}}  # fmt: skip
+    assert verdicts.of_repair(found).sentence == (
+        "The repaired harness gains +9.8 points, of which +3.6 are left under the worst change of the benchmark's "
+        "form; before the repair it gained +11.8, of which +0.7 were left."
+    )
+    nothing = {**found, "outcome": "not possible", "repaired": None, "measured": {}}
+    assert verdicts.of_repair(nothing).sentence == "Not possible: x."
+
+
+def test_a_result_that_cannot_be_read_is_not_called_unfinished() -> None:
+    assert "ended, but its result cannot be read" in verdicts.unfinished("finished").sentence
+    assert "not finished (it is stopped)" in verdicts.unfinished("stopped").sentence
+
+
 def compared(*, neutral: bool, separated: bool) -> dict[str, Any]:
     keys = ["g_rel", "g_0"] if neutral else ["g_rel", "gamma"]
     rows = {"plain": (0.2, 0.02), "chase": (0.1, 0.09)}
@@ -81,6 +100,9 @@ def test_a_comparisons_lead_is_one_only_where_it_is_more_than_chance(neutral: bo
     assert "(+9.0)" in clear.sentence
     assert "against 1 of the 1 others" in clear.sentence
     assert (clear.label, clear.tone) == ("chase leads", "good")
+    alone = compared(neutral=neutral, separated=True)
+    del alone["methods"]["plain"]
+    assert "chase gains most, as released (+10.0 points) and" in verdicts.of_comparison(alone).sentence
     unclear = verdicts.of_comparison(compared(neutral=neutral, separated=False))
     assert "no lead is more than chance" in unclear.sentence
     assert (unclear.label, unclear.tone) == ("no clear lead", "open")

@@ -154,6 +154,35 @@ def test_a_search_that_finds_little_is_cut_and_goes_on(
     browser.close()
 
 
+@pytest.mark.parametrize("kind", [None, "changed"])
+def test_a_search_for_words_is_cut_and_goes_on_in_both_directions(
+    workspace: Workspace, rollouts: list[Rollout], monkeypatch: pytest.MonkeyPatch, kind: Kind | None
+) -> None:
+    monkeypatch.setattr(browsing, "MOST_SEARCHED", 7)
+    browser = Browser(workspace, RELEASED)
+    sought = Sought(words="ANSWER 1", kind=kind)
+    whole = expected(rollouts, sought)
+    first = browser.page(sought, size=50)
+    assert len(first.rollouts) < len(whole)
+    assert walk(browser, sought, 50) == whole
+    back: list[str] = []
+    after: str | None = rollout_digest(rollouts[0].key)
+    while after is not None:
+        page = browser.page(sought, after=after, size=50)
+        back += [rollout.digest for rollout in reversed(page.rollouts)]
+        after = page.newer
+    assert back == [digest for digest in reversed(whole) if digest != rollout_digest(rollouts[0].key)]
+    browser.close()
+
+
+def test_words_beyond_ascii_are_found_as_they_are_written(workspace: Workspace) -> None:
+    with Store.open(workspace, write=True) as store:
+        store.record_sync(sample_rollout(1, answer="ÉTÉ in Zürich", trace={}))
+    browser = Browser(workspace, RELEASED)
+    assert [len(browser.page(Sought(words=words)).rollouts) for words in ("ÉTÉ", "zürich", "Ete")] == [1, 1, 0]
+    browser.close()
+
+
 def test_words_and_names_of_others_are_values_and_no_sql(workspace: Workspace, rollouts: list[Rollout]) -> None:
     browser = Browser(workspace, RELEASED)
     for text in ("' OR 1=1 --", "%", "_", '"; DROP TABLE rollouts; --'):

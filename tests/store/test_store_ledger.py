@@ -56,6 +56,8 @@ def test_requests_of_agents_are_summed_apart_with_what_is_known_of_their_cost(wo
         store.record_sync(rollout, sample_ledger(rollout, 0.25), use=CHASE)
         store.record_requests_sync([asked, replace(asked, cost_usd=None)])
         sums = {spend.purpose: spend for spend in store.spend("run-1")}
+        quick = {spend.purpose: spend for spend in store.spend("run-1", uncounted="rollout")}
+    assert quick == {**sums, "rollout": replace(sums["rollout"], episodes=0)} != sums
     assert (sums["propose"].episodes, sums["propose"].usage.requests) == (1, 2)
     assert (sums["propose"].usage.cost_usd, sums["propose"].priced_usd) == (None, 0.5)
     assert sums["propose"].unpriced_requests == 1

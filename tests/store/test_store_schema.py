@@ -5,15 +5,17 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from store_samples import sample_rollout
 
 from chase.core.errors import IntegrityError, SetupError
-from chase.core.values import Rollout
+from chase.core.values import Rollout, Verdict
 from chase.store import schema
 from chase.store.digests import rollout_digest
+from chase.store.records import StoredVerdict
 from chase.store.schema import MIGRATIONS, TABLES, migrate
 from chase.store.store import Store
 from chase.store.workspace import Workspace
@@ -70,30 +72,54 @@ def rollout(workspace: Workspace) -> Rollout:
 def test_an_older_store_is_migrated_and_keeps_its_rollouts(
     workspace: Workspace, rollout: Rollout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert version_of(workspace) == len(MIGRATIONS) == 2
+    assert version_of(workspace) == len(MIGRATIONS) == 3
 
-    newer = (*MIGRATIONS, "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('from version 2')")
+    newer = (*MIGRATIONS, "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('from version 3')")
     monkeypatch.setattr(schema, "MIGRATIONS", newer)
-    with pytest.raises(SetupError, match=r"schema version 2.*store gc"):
+    with pytest.raises(SetupError, match=r"schema version 3.*store gc"):
         Store.open(workspace, write=False)
     with Store.open(workspace, write=True) as store:
         assert store.get(rollout_digest(rollout.key)) is not None
         assert store.verify() == []
-    assert version_of(workspace) == 3
+    assert version_of(workspace) == 4
     connection = sqlite3.connect(workspace.database)
-    assert connection.execute("SELECT text FROM notes").fetchall() == [("from version 2",)]
+    assert connection.execute("SELECT text FROM notes").fetchall() == [("from version 3",)]
     connection.close()
     Store.open(workspace, write=True).close()
-    assert version_of(workspace) == 3
+    assert version_of(workspace) == 4
+
+
+def make_store(workspace: Workspace, version: int) -> None:
+    """An empty store of an older version."""
+    workspace.create()
+    connection = sqlite3.connect(workspace.database, isolation_level=None)
+    migrate(connection, MIGRATIONS[:version])
+    connection.close()
+
+
+async def test_a_store_from_before_there_were_judges_takes_their_verdicts(workspace: Workspace) -> None:
+    make_store(workspace, 2)
+    verdict = StoredVerdict(digest="case", judge="j", verdict=Verdict(score=0.5, reply="half"))
+    with Store.open(workspace, write=True) as store:
+        await store.record_verdict(verdict)
+        await store.record_verdict(replace(verdict, verdict=Verdict(score=1.0, reply="again")))
+        assert store.verdict("case") == verdict.verdict  # the first one stays
+        assert store.verdict("other") is None
+        assert store.verify() == []
+    connection = sqlite3.connect(workspace.database)
+    connection.execute("UPDATE verdicts SET score = 1.0")
+    connection.commit()
+    connection.close()
+    with Store.open(workspace, write=False) as store:
+        assert [(problem.kind, problem.id) for problem in store.verify()] == [("verdict", "case")]
+        with pytest.raises(IntegrityError, match="was changed"):
+            store.verdict("case")
 
 
 def test_a_store_whose_traces_have_another_form_is_refused_in_one_sentence_and_left_alone(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace,
 ) -> None:
-    with monkeypatch.context() as then:
-        then.setattr(schema, "MIGRATIONS", MIGRATIONS[:1])
-        then.setattr(schema, "OLDEST", 1)
-        Store.open(workspace, write=True).close()
+    make_store(workspace, 1)
     for write in (False, True):
         with pytest.raises(SetupError, match=r"made by an older chase.*--workspace"):
             Store.open(workspace, write=write)

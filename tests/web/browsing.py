@@ -75,9 +75,10 @@ class Watched:
 
 
 def take_picture(page: Page, folder: Path, name: str) -> Path:
-    """What the page shows now below the workspace's path, in few colours so that the file is small."""
+    """What the page shows now without the workspace's path, in few colours so that the file is small."""
     path = folder / f"view-{name}.png"
-    page.screenshot(path=path, animations="disabled", clip={"x": 0, "y": TOP, "width": 1280, "height": 800 - TOP})
+    top = 0 if page.evaluate("scrollY") > TOP else TOP
+    page.screenshot(path=path, animations="disabled", clip={"x": 0, "y": top, "width": 1280, "height": 800 - top})
     Image.open(path).convert("RGB").quantize(96, dither=Image.Dither.NONE).save(path, optimize=True)
     return path
 
@@ -106,3 +107,9 @@ def serious_findings(page: Page) -> list[tuple[str, list[str]]]:
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     serious = [each for each in found if each["impact"] in ("serious", "critical")]
     return [(each["id"], [node["html"][:120] for node in each["nodes"][:3]]) for each in serious]
+
+
+def check_readable(page: Page, viewport: dict[str, int]) -> None:
+    """A page is not wider than the screen, and axe finds nothing serious on it."""
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], page.url
+    assert serious_findings(page) == [], page.url

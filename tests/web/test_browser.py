@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,60 +15,17 @@ from playwright.sync_api import Browser, expect
 
 from chase.store.store import Store
 from chase.store.workspace import Workspace
-from tests.web.browsing import NARROW, WIDE, chromium, needs_chromium, serious_findings, take_picture, watching
+from tests.web.browsing import NARROW, WIDE, check_readable, needs_chromium, take_picture, watching
 from tests.web.viewing import Viewing, viewing
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser"), needs_chromium]
 SETTINGS = "--benchmark syn-ledger@101 --model sim:reader --rounds 2 --seed 1 --eta 0 --no-certify".split()
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
 @pytest.fixture
 def pictures(tmp_path: Path) -> Path:
     """Where pictures go: `make pictures` puts those of the README in their place."""
     return Path(os.environ.get("CHASE_PICTURES", tmp_path))
-
-
-@pytest.fixture(scope="module")
-def served(evolved: Path) -> Iterator[Viewing]:
-    with viewing(evolved) as at_work:
-        yield at_work
-
-
-@pytest.fixture(scope="module")
-def run(evolved: Path) -> str:
-    with Store.open(Workspace(evolved), write=False) as store:
-        return store.runs()[0].id
-
-
-@pytest.fixture(scope="module")
-def digest(served: Viewing, run: str) -> str:
-    """A rollout that a counterfactual changed."""
-    found = re.search(r"/four/([0-9a-f]{64})", served.page(f"/runs/{run}/rollouts?kind=changed&split=disc"))
-    assert found is not None
-    return found[1]
-
-
-@pytest.fixture(scope="module")
-def pages(run: str, digest: str) -> list[str]:
-    """Every page of a run, and those of the workspace."""
-    own = (
-        "",
-        "/live",
-        "/rounds",
-        "/counterfactuals",
-        "/certificates",
-        "/tokens",
-        "/provenance",
-        "/rollouts",
-        f"/four/{digest}",
-    )
-    return ["/", "/rollouts", f"/rollouts/{digest}", *(f"/runs/{run}{end}" for end in own)]
 
 
 def stop_when_told(process: subprocess.Popen[bytes], workspace: Path, event: str) -> None:
@@ -191,23 +147,9 @@ def test_the_archive_is_opened_from_the_list_of_runs(browser: Browser, served: V
         page.get_by_role("link", name="Rounds").click()
         charts = page.locator("figure svg")
         tables = page.locator("section table")
+        expect(charts.first).to_be_visible()
         assert 0 < charts.count() <= tables.count()
         assert watched.troubles == []
-
-
-def test_everything_is_reached_by_keyboard(browser: Browser, served: Viewing, run: str) -> None:
-    with watching(browser, served) as watched:
-        page = watched.open("/")
-        page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
-        for _ in range(12):
-            page.keyboard.press("Tab")
-            if page.evaluate("document.activeElement.getAttribute('href')") == f"/runs/{run}":
-                break
-        outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
-        assert outline == "solid"
-        page.keyboard.press("Enter")
-        expect(page).to_have_url(f"{served.address}/runs/{run}")
 
 
 def test_pages_are_dark_where_that_is_preferred(browser: Browser, served: Viewing, run: str) -> None:
@@ -223,20 +165,11 @@ def test_pages_are_dark_where_that_is_preferred(browser: Browser, served: Viewin
     assert found["dark"][0] < 200 < found["dark"][1]
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_no_page_is_wider_than_the_screen(browser: Browser, served: Viewing, pages: list[str], width: int) -> None:
-    with watching(browser, served, viewport={"width": width, "height": 800}) as watched:
-        for path in pages:
-            page = watched.open(path)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
-            assert watched.troubles == [], path
-
-
 @pytest.mark.parametrize(("scheme", "viewport"), [("light", NARROW), ("dark", WIDE)])
-def test_axe_finds_nothing_serious(
+def test_every_page_fits_the_screen_and_axe_finds_nothing_serious(
     browser: Browser, served: Viewing, pages: list[str], scheme: str, viewport: dict[str, int]
 ) -> None:
     # Only the test's own context lets axe's script in: pages are served under the same policy as ever.
     with watching(browser, served, color_scheme=scheme, viewport=viewport, bypass_csp=True) as watched:
         for path in pages:
-            assert serious_findings(watched.open(path)) == [], path
+            check_readable(watched.open(path), viewport)

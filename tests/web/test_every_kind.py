@@ -13,24 +13,18 @@ from tests.conftest import open_once
 from tests.report.attacks import attack
 from tests.report.finished_runs import Runs
 from tests.web.attempts import EVIL, check_tame
-from tests.web.browsing import NARROW, WIDE, chromium, needs_chromium, serious_findings, watching, watching_at
+from tests.web.browsing import NARROW, WIDE, check_readable, needs_chromium, watching, watching_at
 from tests.web.viewing import Viewing, viewing
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("report"), needs_chromium]  # that group has the runs
 
 KINDS = ("evolution", "audit", "comparison")
 PAGES = {
-    "evolution": {"", "live", "rounds", "counterfactuals", "harnesses", "certificates", "outcomes"},
+    "evolution": {"", "live", "rounds", "counterfactuals", "harnesses", "certificates", "outcomes", "provenance"},
     "audit": {"", "live", "attribution", "harnesses", "examples", "outcomes"},
     "comparison": {"", "live", "members"},
 }
 """Pages that hold text of a model, at least: it must be seen there."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -127,8 +121,3 @@ def test_pages_of_an_audit_and_a_comparison_fit_a_phone_and_axe_finds_nothing_se
         assert len(own) > 5
         for path in own.values():
             check_readable(watched.open(path), NARROW)
-
-
-def check_readable(page: Page, viewport: dict[str, int]) -> None:
-    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], page.url
-    assert serious_findings(page) == [], page.url

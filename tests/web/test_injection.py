@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from hashlib import sha256
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from chase.core.events import PoolEntry, RoundStarted, Selected
 from chase.core.values import Outcome, Rollout, Usage
@@ -19,15 +20,14 @@ from chase.runs.recording import Recorder
 from chase.store.records import Use
 from chase.store.store import Store
 from chase.store.workspace import RunFiles, Workspace
+from tests.report.attacks import WORDS, keys_of, poison_files
 from tests.store.store_samples import sample_key, sample_ledger
 from tests.web.attempts import EVIL, check_tame
-from tests.web.browsing import chromium, needs_chromium, watching
+from tests.web.browsing import Watched, needs_chromium, watching
 from tests.web.viewing import Viewing, viewing
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser"), needs_chromium]
 
-MODULE = EVIL.replace("\x00", "").replace("{{", "").replace("\n", " ")
-"""For the files of a harness, which are read by a parser of our own."""
 RUN = "run<img src=x onerror=window.ran=9>"
 
 
@@ -104,10 +104,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory, evolved: Path) -> Path:
         store.set_run_status(RUN, "finished")
     files = RunFiles(Workspace(folder), RUN)
     shutil.copytree(Workspace(evolved).run_folder(run.id), files.path)
-    for path in [*files.path.rglob("*.md"), *files.path.rglob("control.py")]:
-        path.write_text(f"{path.read_text()}\n{MODULE}\n", encoding="utf-8")
-    for path in files.path.rglob("candidate.json"):
-        path.write_text(json.dumps(hostile(json.loads(path.read_text()))), encoding="utf-8")
+    poison_files(files.path, keys_of(result) | WORDS, EVIL)
     text = json.dumps(hostile(result))
     files.write("result.json", text)
     files.write("result.sha256", f"{sha256(text.encode()).hexdigest()}  result.json\n")
@@ -128,52 +125,49 @@ def served(planted: Path) -> Iterator[Viewing]:
         yield at_work
 
 
-def test_nothing_that_a_model_wrote_runs_on_any_page(served: Viewing, planted: Path) -> None:
-    with chromium() as browser, watching(browser, served) as watched:
-        visited, hostile_pages = _crawl(served, browser), set()
-        for path in visited:
-            page = watched.open(path)
-            page.wait_for_timeout(50)
-            check_tame(page)
-            text = page.locator("main").evaluate("main => main.textContent")
-            assert "Something is wrong" not in text, path
+def test_nothing_that_a_model_wrote_runs_on_any_page(browser: Browser, served: Viewing) -> None:
+    hostile_pages: set[str] = set()
+    with watching(browser, served) as watched:
+        visited = _crawl(watched)
+        for path, text in visited.items():
             if "window.ran=" in text:
                 hostile_pages |= {f"/{part}/" if part == "four" else f"/{part}" for part in path.split("/")}
-            for click in page.locator("summary").all()[:3]:
-                click.click()
-            assert watched.troubles == [], path
-        for part in ("/four/", "/live", "/rollouts/", *(f"/{section}" for section in SECTIONS)):
-            assert any(part in path for path in visited), part
-        assert {"/four/", "/live", "/rounds", "/counterfactuals", "/harnesses", "/provenance"} <= hostile_pages
+    for part in ("/four/", "/live", "/rollouts/", *(f"/{section}" for section in SECTIONS)):
+        assert any(part in path for path in visited), part
+    assert {"/four/", "/live", "/rounds", "/counterfactuals", "/harnesses", "/provenance"} <= hostile_pages
 
 
-def test_the_live_page_takes_hostile_events_as_text(served: Viewing) -> None:
-    with chromium() as browser, watching(browser, served) as watched:
+def test_the_live_page_takes_hostile_events_as_text(browser: Browser, served: Viewing) -> None:
+    with watching(browser, served) as watched:
         page = watched.open("/runs/under-way/live")
-        page.wait_for_function("Number(document.getElementById('live').dataset.updates) >= 1")
+        expect(page.locator("#live")).to_have_attribute("data-updates", re.compile("[1-9]"))
         assert "window.ran=1" in page.locator(".told").inner_text()
         assert "follows the run" in page.locator("#following").inner_text()
         check_tame(page)
         assert watched.troubles == []
 
 
-def _crawl(served: Viewing, browser: Browser) -> list[str]:
-    """Every page that links lead to from the first one, each kind of page a few times."""
-    with watching(browser, served, java_script_enabled=False) as watched:
-        seen: dict[str, int] = {}
-        visited: list[str] = []
-        ahead = ["/", "/runs/under-way", "/rollouts?kind=changed", f"/rollouts?q={'a' * 9}"]
-        while ahead:
-            path = ahead.pop(0)
-            kind = "/".join(part if part in KINDS else "*" for part in path.split("?")[0].split("/"))
-            if path in visited or seen.get(kind, 0) >= 2:
-                continue
-            seen[kind] = seen.get(kind, 0) + 1
-            visited.append(path)
-            page = watched.open(path)
-            links = page.locator("a[href^='/']").evaluate_all("all => all.map(a => a.getAttribute('href'))")
-            ahead += [link for link in links if link not in visited]
-        return visited
+def _crawl(watched: Watched) -> dict[str, str]:
+    """The text of every page that links lead to from the first one, each kind a few times; none may do anything."""
+    seen: dict[str, int] = {}
+    visited: dict[str, str] = {}
+    ahead = ["/", "/runs/under-way", "/rollouts?kind=changed", f"/rollouts?q={'a' * 9}"]
+    while ahead:
+        path = ahead.pop(0)
+        kind = "/".join(part if part in KINDS else "*" for part in path.split("?")[0].split("/"))
+        if path in visited or seen.get(kind, 0) >= 2:
+            continue
+        seen[kind] = seen.get(kind, 0) + 1
+        page = watched.open(path)
+        links = page.locator("a[href^='/']").evaluate_all("all => all.map(a => a.getAttribute('href'))")
+        visited[path] = page.locator("main").evaluate("main => main.textContent")
+        ahead += [link for link in links if link not in visited]
+        assert "Something is wrong" not in visited[path], path
+        for click in page.locator("summary").all()[:3]:
+            click.click()
+        check_tame(page)
+        assert watched.troubles == [], path
+    return visited
 
 
 SECTIONS = ("rounds", "counterfactuals", "harnesses", "certificates", "outcomes", "tokens", "provenance")

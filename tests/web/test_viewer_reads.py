@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from hashlib import sha256
 from pathlib import Path
 
@@ -65,6 +67,56 @@ def test_what_is_not_there_is_said_in_a_sentence(tmp_path: Path, path: str, said
     assert answer.status == 404
     assert said in answer.text
     assert "Traceback" not in answer.text
+
+
+ODD = ("[]", '{"rounds": 3, "archive": "x", "final": 7, "members": [1]}', '{"verdict": "supported"}', "[" * 9000)
+
+
+def test_a_run_whose_records_are_odd_is_said_in_a_sentence_and_hides_no_other(tmp_path: Path) -> None:
+    commands = ("evolve", "audit", "compare", "repair", "rollout")
+    odd = {f"{command}-{n}": text for command in commands for n, text in enumerate(ODD)}
+    with Store.open(Workspace(tmp_path), write=True) as store:
+        store.create_run("good", {"command": "evolve"})
+        for id in odd:
+            store.create_run(id, {"command": id.split("-")[0], "tasks": 3})
+            store.set_run_status(id, "finished")
+    for id, text in odd.items():
+        folder = RunFolder(Workspace(tmp_path), id)
+        for name in ("result.json", "events.jsonl", "archive.json", "config.toml"):
+            folder.write(name, text)
+        folder.write("result.sha256", f"{sha256(text.encode()).hexdigest()}  result.json\n")
+    with viewing(tmp_path) as at_work:
+        first = at_work.page("/")
+        assert first.count("its result cannot be read") == len(odd)
+        assert "/runs/good" in first
+        for id in odd:
+            page = at_work.page(f"/runs/{id}")
+            assert "This run ended, but its result cannot be read" in page
+            for path in sorted(set(re.findall(rf'href="(/runs/{id}/[a-z]+)"', page))):
+                at_work.page(path)
+            said = at_work.page(f"/runs/{id}/provenance")
+            assert "cannot be read" in said or "not as this version writes it" in said
+
+
+def test_a_run_whose_folder_was_deleted_is_still_listed(tmp_path: Path) -> None:
+    with Store.open(Workspace(tmp_path), write=True) as store:
+        store.create_run("gone", {"command": "evolve"})
+        store.set_run_status("gone", "finished")
+    RunFolder(Workspace(tmp_path), "gone").write_result("chase.evolve/1", {"final": None})
+    with viewing(tmp_path) as at_work:
+        at_work.page("/runs/gone")
+        shutil.rmtree(RunFolder(Workspace(tmp_path), "gone").path)
+        assert "its result cannot be read" in at_work.page("/")
+        assert "is gone. Restore it from a copy" in at_work.page("/runs/gone/provenance")
+
+
+def test_a_run_that_nobody_is_at_work_on_is_listed_as_stopped(tmp_path: Path) -> None:
+    with Store.open(Workspace(tmp_path), write=True) as store, viewing(tmp_path) as at_work:
+        store.create_run("killed", {"command": "evolve"})
+        assert ">running<" in at_work.page("/")
+    with viewing(tmp_path) as at_work:
+        assert ">stopped<" in at_work.page("/")
+        assert "(it is stopped)" in at_work.page("/runs/killed")
 
 
 def test_a_result_that_is_written_anew_is_on_the_next_page(tmp_path: Path) -> None:

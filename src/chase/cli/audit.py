@@ -13,7 +13,7 @@ from chase.cli.examples import print_example
 from chase.cli.forecasting import show_forecast
 from chase.cli.options import AsJson, DryRun, takes
 from chase.cli.output import emit, printable
-from chase.cli.tokens import token_lines
+from chase.cli.tokens import judge_lines, token_lines
 from chase.cli.verdicts import (
     NOT_SUPPORTED,
     FailOn,
@@ -55,7 +55,7 @@ def audit(
     else:
         print_audit(result)
         typer.echo(f"Run {result.run}, {result.payload['episodes']} rollouts, {result.wall_seconds:.1f} s")
-        for line in token_lines(result.payload["tokens"]):
+        for line in (*token_lines(result.payload["tokens"]), *judge_lines(result.payload)):
             typer.echo(line)
         if any(found["status"] == "confirmed" for found in result.findings):
             typer.echo(f"To take it out: chase repair --audit {result.run} --out DIR")

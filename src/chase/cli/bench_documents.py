@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from chase.benchmarks.documents.description import JudgeScorer
 from chase.benchmarks.documents.examine import Examined, examine
 from chase.benchmarks.documents.example import write_example
 from chase.benchmarks.documents.splits import ROLES
@@ -48,10 +49,14 @@ def check(
         for problem in examined.problems:
             echo(f"{problem.severity}: {problem}")
     if errors:
+        if len(errors) == 1:
+            raise IntegrityError(f"{folder}: one error keeps it from being used. {errors[0]}")
         raise IntegrityError(f"{folder}: {len(errors)} errors keep it from being used. The first: {errors[0]}")
     if not as_json:
         sets = ", ".join(f"{role} {size}" for role, size in _sizes(examined).items())
         echo(f"{folder} is sound: {len(examined.documents)} documents, {len(examined.questions)} questions ({sets})")
+        if examined.description is not None and isinstance(examined.description.scorer, JudgeScorer):
+            echo(f"Answers are judged by a language model, {examined.description.scorer.model}, which was not asked.")
 
 
 def import_data(

@@ -11,6 +11,7 @@ from chase.cli.forecasting import show_forecast
 from chase.cli.options import AsJson, DryRun, takes
 from chase.cli.output import echo, emit, emit_table
 from chase.cli.rich_tables import rich_table
+from chase.cli.tokens import judge_lines
 from chase.runs.comparison_tables import FOLDER, tables
 from chase.runs.results import CompareResult
 from chase.runs.settings import CompareSettings
@@ -47,5 +48,7 @@ def _print(result: CompareResult) -> None:
     for warning in result.warnings:
         echo(f"note: {warning}")
     here, folder = Path.cwd(), result.folder / FOLDER
+    for line in judge_lines(result.payload):
+        echo(line)
     echo(f"run {result.run}, {result.wall_seconds:.0f} s")
     echo(f"tables: {folder.relative_to(here) if folder.is_relative_to(here) else folder}/")

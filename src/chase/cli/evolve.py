@@ -12,7 +12,7 @@ from chase.cli.certify import print_conclusion, print_table
 from chase.cli.forecasting import show_forecast
 from chase.cli.options import AsJson, DryRun, takes
 from chase.cli.output import echo, emit
-from chase.cli.tokens import token_lines
+from chase.cli.tokens import judge_lines, token_lines
 from chase.harness.diff import Change, HarnessDiff, render_diff
 from chase.runs.results import EvolveResult
 from chase.runs.settings import EvolveSettings
@@ -69,7 +69,7 @@ def _print(result: EvolveResult) -> None:
     if found := payload.get("evaluation"):
         of = f"{found['episodes']} of {found['full']} episodes of a full one"
         echo(f"{found['kind']} evaluation on evo: {of} ({100 * found['episodes'] / found['full']:.0f} %)")
-    for line in token_lines(payload["tokens"]):
+    for line in (*token_lines(payload["tokens"]), *judge_lines(payload)):
         echo(line)
     for warning in result.warnings:
         echo(f"note: {warning}")

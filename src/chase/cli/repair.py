@@ -12,7 +12,7 @@ import chase
 from chase.cli.forecasting import show_forecast
 from chase.cli.options import AsJson, DryRun, takes
 from chase.cli.output import echo, emit, emit_table, printable
-from chase.cli.tokens import token_lines
+from chase.cli.tokens import judge_lines, token_lines
 from chase.runs.results import RepairResult
 from chase.runs.settings import RepairSettings
 
@@ -38,7 +38,7 @@ def repair(given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = 
         return emit(result)
     print_repair(result)
     typer.echo(f"Run {result.run}, {result.payload['episodes']} rollouts, {result.wall_seconds:.1f} s")
-    for line in token_lines(result.payload["tokens"]):
+    for line in (*token_lines(result.payload["tokens"]), *judge_lines(result.payload)):
         typer.echo(line)
     return None
 

@@ -10,6 +10,7 @@ import typer
 import chase
 from chase.cli.options import AsJson, takes
 from chase.cli.output import emit, printable
+from chase.cli.tokens import judge_lines
 from chase.runs.results import RolloutResult
 from chase.runs.settings import RolloutSettings
 
@@ -19,7 +20,8 @@ def rollout(given: Mapping[str, Any], as_json: AsJson = False) -> None:
     """Score a harness: the mean within task, then across tasks. What the store has is not run again.
 
     JSON: `score {value, se, n, low, high, level}, per_task {id: mean}, failures, usage, executed, reused,
-    wall_seconds, served_models, hook_failures[{harness, hook, rollouts, of, reason, line, detail}], warnings`.
+    wall_seconds, served_models, judge {model, verdicts, …} where there is one, hook_failures[{harness, hook, rollouts,
+    of, reason, line, detail}], warnings`.
     """
     result = chase.rollout(**given, progress=True)
     if as_json:
@@ -45,6 +47,8 @@ def _print(result: RolloutResult) -> None:
         f"{usage.input_tokens} input ({usage.cached_tokens} cached) and {usage.output_tokens} output tokens, "
         f"cost {cost}; {result.wall_seconds:.1f} s"
     )
+    for line in judge_lines(found):
+        typer.echo(printable(line))
     reasons = ", ".join(f"{reason} {count}" for reason, count in found["failures"].items()) or "none"
     typer.echo(f"rollouts without an answer: {reasons}")
     if found["excluded"]:

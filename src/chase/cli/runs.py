@@ -26,7 +26,9 @@ def runs(
         str | None, typer.Option("--benchmark", metavar="B", help="Its name, or how it begins.")
     ] = None,
     model: Annotated[str | None, typer.Option("--model", metavar="MODEL", help="Its name, or how it begins.")] = None,
-    status: Annotated[str | None, typer.Option("--status", metavar="WORD", help="running, paused or finished.")] = None,
+    status: Annotated[
+        str | None, typer.Option("--status", metavar="WORD", help="running, paused, stopped or finished.")
+    ] = None,
     members: Annotated[bool, typer.Option("--members", help="The runs within comparisons too.")] = False,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Show so many.")] = SHOWN_RUNS,
     workspace: WorkspaceFolder = None,

@@ -40,12 +40,13 @@ def scan(
     Asks no model. Each observable is held against evidence (documents of a task against each other), the place of
     evidence among a document's windows, and the answer; what holds up after Holm's correction is a finding, and
     observables that show one feature are one. For each finding single operators and then pairs of the allowlist are
-    tried until one takes it away, plants no other and passes the firewall: `audit --transformations` and `bench export
-    --variant` take the files that are written. Sealed tasks are left alone unless --use-cert says why.
+    tried until one takes it away, plants no other and passes the firewall; what takes a part of it away makes that part
+    a finding of its own. `audit --transformations` and `bench export --variant` take the files that are written.
+    Sealed tasks are left alone unless --use-cert says why.
 
-    JSON: `findings[{name, target, observables[], rows[], removal {file, description, symbols, after[]}, tried}], rows[{
-    target, observable, measure, effect, low, high, p, adjusted, n, mean_evidence, mean_others}], explained[], together,
-    tasks, tasks_used, evidence_from, level, draws`.
+    JSON: `findings[{name, target, observables[], beside[], rows[], removal {file, description, symbols, after[],
+    unseen[]}, tried}], rows[{target, observable, measure, effect, low, high, p, adjusted, n, mean_evidence,
+    mean_others}], explained[], together, tasks, tasks_used, evidence_from, level, draws`.
     """
     result = chase.scan(benchmark=name, **given, progress=True)
     folder = out or Path(f"scan-{_file_name(result.payload['benchmark'])}")
@@ -53,7 +54,7 @@ def scan(
     if as_json:
         emit_json(result.schema, result.payload)
     else:
-        _print(result, written, all_rows)
+        _print(result, written, all_rows, f" --data {given['data']}" if given.get("data") else "")
     if strict and result.findings:
         names = ", ".join(finding["name"] for finding in result.findings)
         raise IntegrityError(f"{result.payload['benchmark']}: {len(result.findings)} give-aways found: {names}.")
@@ -63,7 +64,7 @@ def _file_name(benchmark: str) -> str:
     return "".join(c if c.isalnum() or c in "-_@." else "-" for c in benchmark)
 
 
-def _print(result: ScanResult, written: Sequence[Path], all_rows: bool) -> None:
+def _print(result: ScanResult, written: Sequence[Path], all_rows: bool, data: str) -> None:
     found = result.payload
     echo(
         f"{found['benchmark']} under {found['variant']}: {found['tasks_used']} of {found['tasks']} tasks of "
@@ -74,7 +75,8 @@ def _print(result: ScanResult, written: Sequence[Path], all_rows: bool) -> None:
         f"{100 * (1 - found['level']):.2g} %.\n"
     )
     for finding in result.findings:
-        _print_finding(finding, found["observables"], "tried" in finding and bool(written))
+        others = [f["name"] for f in result.findings if set(f["observables"]) & set(finding["beside"])]
+        _print_finding(finding, found["observables"], others)
     if found["explained"]:
         echo(f"These follow from the above and add nothing: {', '.join(found['explained'])}")
     if not result.findings:
@@ -84,23 +86,28 @@ def _print(result: ScanResult, written: Sequence[Path], all_rows: bool) -> None:
     if written:
         echo(f"\nWritten to {written[0].parent}: {', '.join(path.name for path in written)}")
         chosen = next((path for path in written if path.stem == ALL), written[0])
-        echo(f"Next: chase bench export {found['benchmark']} --variant {chosen} --out DIR")
-        echo(f"      chase audit --benchmark {found['benchmark']} --transformations {chosen} --harness DIR --model M")
+        opened = f"{found['benchmark']}{data}"
+        echo(f"Next: chase bench export {opened} --variant {chosen} --out DIR")
+        echo(f"      chase audit --benchmark {opened} --transformations {chosen} --harness DIR --model M")
 
 
-def _print_finding(finding: Mapping[str, Any], described: Mapping[str, str], removing: bool) -> None:
+def _print_finding(finding: Mapping[str, Any], described: Mapping[str, str], apart: Sequence[str]) -> None:
     first = finding["rows"][0]
     echo(f"{finding['name']}: {_in_words(first, described)}")
     echo(f"  {_effect(first)}, adjusted p {first['adjusted']:.2g}, n = {first['n']}")
     if others := finding["observables"][1:]:
         echo(f"  shows in {', '.join(others)} too")
+    if apart:
+        echo(f"  goes together with {', '.join(apart)}: findings apart, as what takes one away leaves the other")
     removal = finding["removal"]
     if removal is not None:
         left = max(removal["after"], key=lambda row: abs(row["effect"] - _middle(row)), default=None)
-        rest = "the same for all" if left is None else f"at most {_effect(left, short=True)} is left"
+        gone = "nowhere to be seen under its name" if removal["unseen"] else "the same for all"
+        rest = gone if left is None else f"at most {_effect(left, short=True)} is left"
         echo(f"  taken away by: {removal['description']}  [{removal['symbols']}]; {rest}")
-    elif finding["tried"]:
-        echo(f"  nothing of the allowlist takes it away: {finding['tried']} tried")
+    elif finding["tried"] is not None:
+        tried = f"{finding['tried']} tried" if finding["tried"] else "no operator touches it"
+        echo(f"  nothing of the allowlist takes it away: {tried}")
 
 
 def _middle(row: Mapping[str, Any]) -> float:

@@ -13,7 +13,7 @@ from chase.cli.options import AsJson, WorkspaceFolder
 from chase.cli.output import emit_json, emit_table, new_folder, steps
 from chase.cli.tokens import TITLES, token_table
 from chase.core.errors import IntegrityError
-from chase.runs.accounting import STAGES, accounts
+from chase.runs.accounting import ROLLOUT, STAGES, accounts
 from chase.runs.opening import locate
 from chase.store.records import Problem, StoreInfo
 from chase.store.schema import require_store
@@ -81,14 +81,15 @@ def usage(
 ) -> None:
     """Token use by run and method, as the paper's two tables: optimisation and selection, and certification.
 
-    An episode is a rollout or an agent's round. A reused one counts with its tokens and is paid for by nobody here.
+    An episode is a rollout, an agent's round or a judge's verdict. A reused rollout counts with its tokens and is paid
+    for by nobody here.
 
     --json: schema chase.store.usage/1 with workspace and accounts ([{run, method, stage, episodes, rollouts,
-    agent_episodes, reused, total, uncached, paid {requests, total, uncached, cost_usd}}]); tokens, not millions.
+    agent_episodes, judged, reused, total, uncached, paid {requests, total, uncached, cost_usd}}]), in tokens.
     """
     with Store.open(locate(workspace), write=False) as store:
         known = None if run is None else store.find_run(run).id
-        found = accounts(store.episodes(known), store.spend(known))
+        found = accounts(store.episodes(known), store.spend(known, uncounted=ROLLOUT))
         root = str(store.workspace.root)
     if as_json:
         rows = [{"run": a.run, "method": a.method, "stage": a.stage, **a.to_json()} for a in found]

@@ -19,11 +19,22 @@ def token_lines(tokens: Mapping[str, Any]) -> Iterator[str]:
         found, paid = tokens[stage], tokens[stage]["paid"]
         if not found["episodes"] and stage == "certification":
             continue
+        verdicts = f", {found['judged']:,} of them verdicts" if found["judged"] else ""
         yield (
-            f"{TITLES[stage]}: {found['episodes']:,} episodes ({found['reused']:,} reused), "
+            f"{TITLES[stage]}: {found['episodes']:,} episodes ({found['reused']:,} reused{verdicts}), "
             f"{millions(found['total'])} M tokens, {millions(found['uncached'])} M "
             f"without cached input; paid for {millions(paid['total'])} M, "
             f"{usd(paid['cost_usd'])}"
+        )
+
+
+def judge_lines(payload: Mapping[str, Any]) -> Iterator[str]:
+    """Who judged the answers, and what of it was paid for here; nothing where a function scores them."""
+    if (judge := payload.get("judge")) is not None:
+        yield (
+            f"judged by {judge['model']}, a language model: {judge['verdicts']:,} verdicts asked for in this run, "
+            f"{judge['requests']:,} requests, {judge['input_tokens']:,} input and {judge['output_tokens']:,} output "
+            f"tokens, {usd(judge['cost_usd'])}; the others were in the store"
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
-from chase.core.agents import Candidate, ChallengerContext, Draft, ProposerContext, Refusal
+from chase.core.agents import Candidate, ChallengerContext, Draft, EpisodeBounds, ProposerContext, Refusal
 from chase.core.controls import Controls
 from chase.core.gate_facts import GateFacts
 from chase.core.own_agents import Played, Posed
@@ -17,13 +17,16 @@ from chase.core.values import (
     Defaults,
     HarnessBounds,
     Json,
+    JudgeModel,
     Limits,
     Placeholder,
     Presentation,
+    Request,
     Sighting,
     ToolInterface,
     ToolResult,
     ToolSpec,
+    Verdict,
     View,
 )
 
@@ -258,7 +261,7 @@ class Benchmark(Protocol[State]):
     def view(self, task: str, transformation: Transformation[State]) -> View: ...
     def environment(self, task: str, transformation: Transformation[State]) -> Environment: ...
     def score(self, task: str, answer: str | None) -> float:
-        """The score of a submitted answer, in [0, 1]. No answer is 0."""
+        """The score of a submitted answer, in [0, 1]. No answer is 0. A benchmark with a judge (`Judged`) refuses."""
         ...
 
     # What a harness for it is
@@ -388,6 +391,66 @@ class HasEvidenceWindows(Protocol[State]):
 
     def evidence_windows(self, task: str, transformation: Transformation[State]) -> Mapping[str, Sequence[bool]]:
         """Ids of the documents that hold the answer → of each window in its order, whether evidence stands in it."""
+        ...
+
+
+class Judge(Protocol):
+    """A language model that scores answers, connected. Host-side: it is told the answers that are expected.
+
+    Called by the runner, in the process that writes the store, once for each `case` of which the store has no verdict;
+    several at a time. It need not be deterministic: a verdict is kept, and the same case is not judged again. A reply
+    that cannot be read is asked for once more; then, and where the model cannot be reached, it is a `RolloutError`,
+    never a score.
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of all that decides a verdict but the case: the model as connected, the prompt, the version."""
+        ...
+
+    @property
+    def bounds(self) -> EpisodeBounds:
+        """What one verdict can use at most."""
+        ...
+
+    def case(self, task: str, answer: str) -> str:
+        """The digest of the fingerprint, the question, the expected answer and this one."""
+        ...
+
+    async def judge(self, task: str, answer: str, paid: list[Request]) -> Verdict:
+        """The verdict on an answer. `paid` is filled as replies come, so that the caller knows what was paid for."""
+        ...
+
+
+@runtime_checkable
+class Judged(Protocol):
+    """A benchmark that can have a judge in place of a function that scores.
+
+    Scoring stays a pure function of the host for everything else. A verdict takes a request to a model, which can fail,
+    costs money and belongs into the ledger and under the caps: so the one who awaits it is the runner, which has the
+    store, and `Benchmark.score` refuses.
+    """
+
+    @property
+    def asks(self) -> JudgeModel | None:
+        """Whom it wants to be judged by; None where it scores by itself."""
+        ...
+
+    @property
+    def judge(self) -> Judge | None:
+        """Once it is connected."""
+        ...
+
+    def judged_by(self, model: Any) -> Self:
+        """The same benchmark with its judge connected: `model` is the `ChatModel` of `asks`."""
+        ...
+
+    def unasked(self, task: str, answer: str | None) -> float | None:
+        """The score of an answer that nobody is asked about: 0 of none or a blank one; None: the judge is asked."""
+        ...
+
+    def states(self, task: str, text: str) -> bool:
+        """Whether a text is the expected answer word for word, case and white space aside."""
         ...
 
 

@@ -290,6 +290,10 @@ class CheckResult:
 Status = Literal["scored", "failed", "skipped"]
 
 
+UNJUDGED = "unjudged"
+"""How the reason of a rollout begins that was played to its end and whose answer its judge has not seen."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
     """How a rollout ended. What the agent causes is scored; only infrastructure fails."""
@@ -322,6 +326,33 @@ class Usage:
             wall_seconds=self.wall_seconds + other.wall_seconds,
             cost_usd=cost,
         )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """One request to a model, as the ledger has it."""
+
+    usage: Usage
+    served_model: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeModel:
+    """The language model that a benchmark wants its answers judged by."""
+
+    name: str
+    settings: Mapping[str, Json]
+    """They win over those that a config file has for the model."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What a judge said of an answer."""
+
+    score: float
+    """In [0, 1]."""
+    reply: str
+    """As the judge wrote it. It may quote the answer that is expected: it is for the host's owner alone."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

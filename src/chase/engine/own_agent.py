@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from chase.core.interfaces import Environment, OwnAgent
 from chase.core.own_agents import Posed
-from chase.core.values import Json, Limits, Outcome, Rollout, RolloutKey, ToolInterface, ToolResult, ToolSpec
+from chase.core.values import Json, Limits, Rollout, RolloutKey, ToolInterface, ToolResult, ToolSpec
+from chase.engine.judging import outcome_of
 from chase.engine.trace import Trace
 
 if TYPE_CHECKING:
@@ -63,12 +64,12 @@ async def play(job: Job, agent: OwnAgent, key: RolloutKey) -> Rollout:
         note=trace.add,
     )
     played = await agent.play(posed)
-    score = benchmark.score(job.task, played.answer)
+    outcome = outcome_of(benchmark, job.task, played.answer, played.reason)
     return Rollout(
         key=key,
-        outcome=Outcome(status="scored", score=score, reason=played.reason),
+        outcome=outcome,
         answer=played.answer,
         usage=played.usage,
         served_models=(played.served_model,) if played.served_model else (),
-        trace=trace.finish(played.answer, played.reason, score),
+        trace=trace.finish(played.answer, played.reason, outcome.score),
     )

@@ -21,7 +21,8 @@ from typing import Any
 from chase.core.errors import RolloutError
 from chase.core.interfaces import Benchmark, Transformation
 from chase.core.parents import end_with_parent
-from chase.core.values import Rollout, Usage
+from chase.core.values import Request, Rollout
+from chase.engine.judging import is_judged
 from chase.engine.rollout import Contestant, Job, run_rollout
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
@@ -33,14 +34,6 @@ CHUNK = 16
 """Jobs that are sent at a time: a rollout takes milliseconds."""
 Open = Callable[[], Benchmark[Any]]
 """Opens the benchmark. It is sent to the workers, so it is plain: a function of a module with its arguments."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Request:
-    """One request of a rollout: what the ledger says of it."""
-
-    usage: Usage
-    served_model: str
 
 
 Made = tuple[Rollout, tuple[Request, ...]]
@@ -70,9 +63,9 @@ class Processes:
 
     def takes(self, job: Job) -> bool:
         """Whether the workers have the job's benchmark, and the rest can be sent to them. A job that is more than a
-        rollout of a harness (`Job`'s subclasses) is computed here.
+        rollout of a harness (`Job`'s subclasses) is computed here, and so is one whose judge has to be connected.
         """
-        plain = type(job) is Job and isinstance(job.harness, Harness)
+        plain = type(job) is Job and isinstance(job.harness, Harness) and not is_judged(job.benchmark)
         same = plain and job.benchmark.content_hash == self._benchmark.content_hash
         return same and all(self._bytes(part.hash, part) is not None for part in (job.harness, job.transformation))
 

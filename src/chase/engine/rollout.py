@@ -18,12 +18,13 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from chase.core.interfaces import Benchmark, OwnAgent, ShowsExamples, Transformation
+from chase.core.interfaces import Benchmark, Judge, OwnAgent, ShowsExamples, Transformation
 from chase.core.keyed import digest, key_bits
 from chase.core.outside import NotPlain, parse_json
-from chase.core.values import Json, Outcome, Rollout, RolloutKey, Usage
+from chase.core.values import Json, Rollout, RolloutKey, Usage
 from chase.engine import own_agent, prompting, trace
 from chase.engine.episode import Episode, Terms
+from chase.engine.judging import judge_of, outcome_of
 from chase.engine.sandbox import Sandbox
 from chase.harness.spec import Harness
 from chase.models.chat import ChatModel, Reply
@@ -56,12 +57,16 @@ class Job:
             harness=self.harness.hash,
             transformation=self.transformation.hash,
             benchmark=self.benchmark.content_hash,
-            versions=_versions(**self.benchmark.versions),
+            versions=self._versions(),
             task=self.task,
             role=self.role,
             index=self.index,
             run_seed=self.run_seed,
         )
+
+    def _versions(self) -> str:
+        judge = judge_of(self.benchmark)
+        return _versions(**self.benchmark.versions) if judge is None else _judged_versions(self.benchmark, judge)
 
     @property
     def role(self) -> str:
@@ -91,6 +96,11 @@ def _versions(**benchmark: int) -> str:
     return digest({**benchmark, "engine": VERSION, "trace": trace.VERSION})
 
 
+def _judged_versions(benchmark: Benchmark[Any], judge: Judge) -> str:
+    """With the judge as it is connected: its address and settings may come from a config, beside the benchmark."""
+    return digest([_versions(**benchmark.versions), judge.fingerprint])
+
+
 @dataclass
 class _Progress:
     """What a rollout used so far."""
@@ -111,7 +121,8 @@ async def run_rollout(
     deadline: float | None = None,
     replies: list[Reply] | None = None,
 ) -> tuple[Rollout, list[Reply]]:
-    """One rollout, with its model replies. What the agent causes is scored; a `RolloutError` is infrastructure.
+    """One rollout, with its model replies. What the agent causes is scored; a `RolloutError` is infrastructure. What a
+    judge has to see is played here and scored by the runner.
 
     `replies` is filled as they come, so that a caller knows what was paid for when the rollout fails.
     """
@@ -130,14 +141,14 @@ async def run_rollout(
             trace=record,
         )
         answer, reason = await _converse(episode, model, progress, seed=job.seed, deadline=deadline)
-    score = job.benchmark.score(job.task, answer)
+    outcome = outcome_of(job.benchmark, job.task, answer, reason)
     rollout = Rollout(
         key=job.key(model),
-        outcome=Outcome(status="scored", score=score, reason=reason),
+        outcome=outcome,
         answer=answer,
         usage=progress.usage,
         served_models=tuple(sorted({reply.served_model for reply in progress.requests})),
-        trace=record.finish(answer, reason, score),
+        trace=record.finish(answer, reason, outcome.score),
     )
     return rollout, progress.requests
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from chase.core.errors import BudgetExhausted, ChaseError, HostError, RolloutError
-from chase.core.values import Outcome, Rollout, Usage
+from chase.core.values import Outcome, Request, Rollout, Usage
 from chase.engine.gate import Gate, Room, Typical
-from chase.engine.processes import Processes, Request, chunks
+from chase.engine.judging import Judging, judge_of, ledger_row, not_judged, played_before, waits
+from chase.engine.processes import Processes, chunks
 from chase.engine.rollout import Job
 from chase.engine.sandbox import Sandbox
 from chase.models.chat import ChatModel, Reply
@@ -102,6 +103,7 @@ class Runner:
         self._pace = pace or Pace()
         self._progress = progress or Silence()
         self._typical = Typical()
+        self._judging = Judging(store, use)
 
     def room(self, jobs: Sequence[Job]) -> Room:
         """What a cap leaves for those of the jobs that are not in the store: asked before sealed tasks are opened."""
@@ -168,9 +170,7 @@ class Runner:
                 break
             usage: Usage | None = None
             try:
-                rollout, replies = await self._run(digest, job)
-                await self._keep(digest, rollout, replies)
-                usage = rollout.usage
+                rollout, usage = await self._finish(digest, job, *await self._play(digest, job))
             except BudgetExhausted as error:
                 gate.close(error)  # the others go on
                 break
@@ -180,6 +180,29 @@ class Runner:
             self._progress.finished(scored)
             # A model in this process never waits: let others in, so that a cancellation is heard.
             await asyncio.sleep(0)
+
+    async def _play(self, digest: str, job: Job) -> tuple[Rollout, Sequence[Paid]]:
+        """One rollout, with what was paid for it; one that only its judge has not seen is not played again."""
+        if judge_of(job.benchmark) is not None and (found := self._store.get_unjudged([digest])):
+            return played_before(found[digest], self._store.trace(found[digest].trace_digest)), ()
+        return await self._run(digest, job)
+
+    async def _finish(self, digest: str, job: Job, rollout: Rollout, paid: Sequence[Paid]) -> tuple[Rollout, Usage]:
+        """The rollout, kept, and what it used with its verdict. Where its judge fails it is kept as it was played."""
+        judge, used = judge_of(job.benchmark), Usage()
+        if judge is not None and waits(rollout):
+            try:
+                rollout, used = await self._judging.judge(judge, rollout)
+            except (asyncio.CancelledError, BudgetExhausted):
+                with suppress(ChaseError):  # the store may be why everything is being cancelled
+                    self._store.record_sync(rollout, self._ledger(digest, job.role, paid), use=self._use)
+                raise
+            except RolloutError as error:
+                self._progress.failed(job, str(error), again=False)
+                await self._keep(digest, not_judged(rollout, str(error)), paid)
+                raise RunPaused(str(error)) from None
+        await self._keep(digest, rollout, paid)
+        return rollout, rollout.usage + used
 
     async def _run(self, digest: str, job: Job) -> tuple[Rollout, Sequence[Paid]]:
         """One rollout, tried again where infrastructure failed, with the replies of all tries: each was paid for."""
@@ -213,22 +236,7 @@ class Runner:
 
     def _ledger(self, digest: str, role: str, replies: Sequence[Paid]) -> list[LedgerRow]:
         """One row for each request."""
-        return [
-            LedgerRow(
-                run=self._use.run,
-                method=self._use.method,
-                role=role,
-                episode=digest,
-                purpose="rollout",
-                input_tokens=reply.usage.input_tokens,
-                cached_tokens=reply.usage.cached_tokens,
-                output_tokens=reply.usage.output_tokens,
-                cost_usd=reply.usage.cost_usd,
-                wall_seconds=reply.usage.wall_seconds,
-                served_model=reply.served_model,
-            )
-            for reply in replies
-        ]
+        return [ledger_row(self._use, reply, role=role, episode=digest, purpose="rollout") for reply in replies]
 
 
 @contextmanager

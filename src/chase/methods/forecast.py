@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from chase.core.agents import MOST_OPERATORS, Agent, EpisodeBounds, HasBounds
 from chase.core.interfaces import Benchmark
@@ -22,12 +22,15 @@ from chase.methods.evaluation import EvaluationOptions, Kind
 from chase.methods.repair_audited import RepairPlan
 from chase.methods.run import Plan
 
+Asked = Agent | Literal["judge"]
+"""Who is asked beside rollouts: the agents, and a judge of answers."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Episodes:
     """An agent's episodes, with what one can use at most; None if that is unknown."""
 
-    agent: Agent
+    agent: Asked
     name: str
     count: Between
     bounds: EpisodeBounds | None

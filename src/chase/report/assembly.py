@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from chase.core.errors import UserError
@@ -10,7 +11,7 @@ from chase.core.interfaces import Benchmark
 from chase.report import audits, comparisons, evolution, others, verdicts
 from chase.report.document import Document, Section
 from chase.report.facts import Measured, RunFacts
-from chase.report.heads import SIMULATED
+from chase.report.heads import MALFORMED, SIMULATED
 from chase.report.on_benchmark import BenchmarkFacts, benchmark_facts, construction_section, example_section
 from chase.report.provenance import provenance_section, token_section
 from chase.report.verdicts import Headline
@@ -33,14 +34,23 @@ Opens = Callable[[], Benchmark[Any]]
 
 
 def document(facts: RunFacts, measured: Measured, opens: Opens | None = None) -> Document:
-    """The report of a run. Without `opens` nothing is shown of the benchmark."""
+    """The report of a run. Without `opens` it is no file: nothing is shown of the benchmark, and nothing beside it."""
     head = facts.head
     if facts.kind not in KINDS:
         raise UserError(
             f"run '{head.id}' is one of `chase {head.command}`, of which there are no reports. "
             "Name a run of evolve, audit, compare, repair or rollout."
         )
-    headline = headline_of(facts)
+    try:
+        return _document(facts, measured, opens)
+    except MALFORMED as error:
+        odd = f"{facts.folder} holds a record that is not as this version writes it ({type(error).__name__}: {error})."
+        bare = replace(facts, result=None, rounds=(), archive=None, problems=(*facts.problems, odd))
+        return _document(bare, Measured(tokens=measured.tokens, paired=()), opens)
+
+
+def _document(facts: RunFacts, measured: Measured, opens: Opens | None) -> Document:
+    head, headline = facts.head, headline_of(facts)
     found = None if opens is None else benchmark_facts(facts, opens)
     return Document(
         title=f"{facts.kind.capitalize()} {head.id}",
@@ -64,7 +74,7 @@ def headline_of(facts: RunFacts) -> Headline:
 def badges(facts: RunFacts) -> list[str]:
     """What must not be overlooked."""
     said = [SIMULATED] if facts.head.simulated else []
-    return said if facts.result is not None else [*said, "not finished"]
+    return said if facts.head.finished else [*said, "not finished"]
 
 
 def about(facts: RunFacts) -> list[tuple[str, str]]:
@@ -89,4 +99,4 @@ def _sections(facts: RunFacts, measured: Measured, found: BenchmarkFacts | None)
         yield example_section(facts, found)
         yield construction_section(found)
     yield token_section(measured)
-    yield provenance_section(facts)
+    yield provenance_section(facts, beside=found is not None)

@@ -227,7 +227,7 @@ def _paired_label(found: PairedOutcomes, words: Mapping[str, str]) -> str:
 
 
 def _outcome_key(x: float) -> Iterator[Mark]:
-    for place, (kind, word) in enumerate((("better", "solved better"), ("same", "the same"), ("worse", "worse"))):
+    for place, (kind, word) in enumerate((("better", "better"), ("same", "the same"), ("worse", "worse"))):
         at = x + 130 * place
         yield from _outcome(Box(x=at, y=14, width=20, height=12, style="a"), kind)
         yield Label(x=at + 27, y=24, text=word, style="soft")

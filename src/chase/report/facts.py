@@ -16,7 +16,7 @@ from chase.harness.diff import Change, diff_harnesses
 from chase.harness.folder import parse_files, read_text
 from chase.harness.spec import Harness
 from chase.protocol.archive import Archive, read_archive
-from chase.report.heads import RunHead, head_of
+from chase.report.heads import MALFORMED, RunHead, head_of
 from chase.report.outcomes import PairedOutcomes, paired_outcomes
 from chase.runs.accounting import ROLLOUT, stage_of
 from chase.runs.folder import HARNESSES, RunFolder
@@ -122,7 +122,7 @@ def load_facts(store: Reader, reference: str) -> RunFacts:
         config=run.config if isinstance(run.config, Mapping) else {},
         settings=_settings(folder, problems),
         result=result,
-        rounds=tuple(result.get("rounds", ())) if result is not None else tuple(selections(folder, problems)),
+        rounds=_rounds(folder, result, problems),
         archive=_archive(folder, problems),
         harnesses=harnesses,
         candidates=dict(_candidates(folder, problems)),
@@ -139,6 +139,13 @@ def _result(folder: RunFolder, run: Run, problems: list[str]) -> dict[str, Any] 
     except ChaseError as error:
         problems.append(str(error))
         return None
+
+
+def _rounds(folder: RunFolder, result: Found | None, problems: list[str]) -> tuple[Found, ...]:
+    if result is None:
+        return tuple(selections(folder, problems))
+    found = result.get("rounds", ())
+    return tuple(found) if isinstance(found, list | tuple) else ()
 
 
 def _settings(folder: RunFolder, problems: list[str]) -> dict[str, Any]:
@@ -211,13 +218,16 @@ def _harness_facts(name: str, harness: Harness, initial: Harness | None) -> Harn
     return HarnessFacts(name=name, hash=harness.hash, changes=changes)
 
 
-def measure(store: Reader, facts: RunFacts) -> Measured:
-    """The sums that belong to a run's facts."""
+def measure(store: Reader, facts: RunFacts, *, tokens: bool = True, paired: bool = True) -> Measured:
+    """The sums that belong to a run's facts; those alone that are asked for."""
     result = facts.result
-    return Measured(
-        tokens=tokens_by_role(store, facts.head.id, result),
-        paired=() if result is None else paired_outcomes(store, facts.head.id, result),
-    )
+    try:
+        return Measured(
+            tokens=tokens_by_role(store, facts.head.id, result) if tokens else (),
+            paired=paired_outcomes(store, facts.head.id, result) if paired and result is not None else (),
+        )
+    except MALFORMED:  # which the report then says of the result itself
+        return Measured(tokens=(), paired=())
 
 
 def tokens_by_role(store: Reader, run: str, result: Found | None = None) -> list[RoleTokens]:
@@ -228,7 +238,7 @@ def tokens_by_role(store: Reader, run: str, result: Found | None = None) -> list
     for each in runs:
         for count in store.episodes(each):
             _add(used, count.role, count.episodes, count.reused, count.usage)
-        for spend in store.spend(each):
+        for spend in store.spend(each, uncounted=ROLLOUT):
             role = spend.role if spend.purpose == ROLLOUT else _AGENTS.get(spend.purpose, spend.purpose)
             paid[role] = paid.get(role, Usage()) + spend.usage
             if spend.purpose != ROLLOUT:

@@ -10,6 +10,7 @@ from chase.core.errors import ChaseError, IntegrityError
 from chase.models.config import embedded_note
 from chase.runs.folder import RunFolder
 from chase.runs.rendering import percent, points
+from chase.store.lock import writer_pid
 from chase.store.reader import Reader
 from chase.store.records import Run
 from chase.store.workspace import Workspace
@@ -18,6 +19,8 @@ SIMULATED = "simulated reader"
 MEMBER = "compare-member"
 """The command of a run that belongs to a comparison."""
 SHOWN_RUNS = 50
+MALFORMED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError)
+"""What reading a record raises that is not as this version writes it."""
 Found = Mapping[str, Any]
 
 
@@ -33,6 +36,7 @@ class RunHead:
     seed: str
     """One, or those of a comparison."""
     status: str
+    """`running`, `paused`, `finished`, or `stopped`."""
     created_at: str
     conclusion: str
     note: str | None
@@ -61,11 +65,11 @@ class WantedRuns:
     """Whether the members of comparisons are listed too."""
 
     def takes(self, run: Run) -> bool:
-        """Whether a run is one of them, as far as the store knows."""
+        """Whether a run is one of them by its identity."""
         config = run.config
         if config.get("command") == MEMBER and not self.members and self.command != MEMBER:
             return False
-        asked = ((self.command, config.get("command")), (self.method, config.get("method")), (self.status, run.status))
+        asked = ((self.command, config.get("command")), (self.method, config.get("method")))
         benchmark = str(config.get("benchmark", ""))
         return all(wanted in (None, known) for wanted, known in asked) and benchmark.startswith(self.benchmark or "")
 
@@ -74,6 +78,8 @@ def run_heads(store: Reader, wanted: WantedRuns | None = None, *, limit: int = S
     """The newest runs that are wanted, newest first, and how many there are in all. Results are read of those alone."""
     wanted, workspace = wanted or WantedRuns(), store.workspace
     chosen = [run for run in reversed(store.runs()) if isinstance(run.config, Mapping) and wanted.takes(run)]
+    if wanted.status is not None:
+        chosen = [run for run in chosen if state_of(workspace, run) == wanted.status]
     if wanted.model is not None:
         chosen = [run for run in chosen if model_of(workspace, run).startswith(wanted.model)]
     return [head_of(workspace, run) for run in chosen[:limit]], len(chosen)
@@ -82,6 +88,11 @@ def run_heads(store: Reader, wanted: WantedRuns | None = None, *, limit: int = S
 def head_of(workspace: Workspace, run: Run) -> RunHead:
     """One run's."""
     return _head(workspace, run, model_of(workspace, run))
+
+
+def state_of(workspace: Workspace, run: Run) -> str:
+    """A run's status; `stopped` where it did not end and nobody is at work in the workspace."""
+    return "stopped" if run.status == "running" and writer_pid(workspace) is None else run.status
 
 
 def model_of(workspace: Workspace, run: Run) -> str:
@@ -113,7 +124,7 @@ def _head(workspace: Workspace, run: Run, model: str) -> RunHead:
         benchmark=str(config.get("benchmark", "")),
         model=model,
         seed=", ".join(map(str, seeds)) if isinstance(seeds, list) else str(config.get("seed", "")),
-        status=run.status,
+        status=state_of(workspace, run),
         created_at=run.created_at,
         conclusion=_conclusion(workspace, run),
         note=embedded_note(model) if model else None,
@@ -125,10 +136,9 @@ def _conclusion(workspace: Workspace, run: Run) -> str:
     if run.status != "finished":
         return "not finished"
     try:
-        found = RunFolder(workspace, run.id).read_result()
-    except IntegrityError:
+        return in_a_few_words(RunFolder(workspace, run.id).read_result())
+    except (IntegrityError, *MALFORMED):
         return "its result cannot be read"
-    return in_a_few_words(found)
 
 
 def in_a_few_words(found: Found) -> str:

@@ -44,6 +44,8 @@ def radius(n: int, archive_size: int, alpha: float, betting: float | None) -> Dr
     marks.append(Label(x=here + 6, y=top + 10, text=f"this run: {n} tasks", style="soft"))
     own = destruction_radius(n, archive_size, alpha)
     marks.append(Dot(x=here, y=y.at(min(own, 2.0)), style="b", shape="square"))
+    marks.append(Dot(x=here, y=y.at(min(gain_radius(n, archive_size, alpha), 2.0)), style="a"))
+    marks.append(Label(x=(left + right) / 2, y=bottom + 34, text="tasks", anchor="middle"))
     if betting is not None:
         marks.append(Dot(x=here, y=y.at(betting), style="c", shape="diamond"))
         marks.append(Label(x=here + 10, y=y.at(betting) + 4, text=f"betting {100 * betting:.1f}", style="text"))
@@ -91,13 +93,16 @@ def construction(sizes: Mapping[str, int], statistics: Found | None) -> Drawing:
     features = _balance(splits)
     half = WIDTH * (0.5 if features else 0.94)
     left, top, each = 90.0, 48.0, 30.0
-    scale = Scale(low=0, high=max([*sizes.values(), 1]), start=left, end=half - 56)
+    scale = Scale(low=0, high=max([*sizes.values(), 1]), start=left, end=half - 86)
     marks: list[Mark] = [Label(x=24, y=22, text="Task sets, by family of tasks", style="strong")]
     for place, (role, size) in enumerate(sizes.items()):
         y = top + each * place
         marks.append(Label(x=left - 10, y=y + 14, text=role, anchor="end"))
-        marks += _families(scale, y, size, splits.get(role, {}).get("families"))
-        marks.append(Label(x=scale.at(size) + 8, y=y + 14, text=str(size), style="soft"))
+        families = splits.get(role, {}).get("families") or {"": size}
+        marks += _families(scale, y, size, families)
+        whole = sum(families.values())
+        used = f"{size:,}" if size == whole else f"{size:,} of {whole:,}"
+        marks.append(Label(x=scale.at(size) + 8, y=y + 14, text=used, style="soft"))
     bottom = top + each * max(len(sizes), len(features))
     if features:
         marks += _features(features, half, top, each, bottom)
@@ -112,11 +117,11 @@ def construction(sizes: Mapping[str, int], statistics: Found | None) -> Drawing:
     )  # fmt: skip
 
 
-def _families(scale: Scale, y: float, size: int, families: Mapping[str, int] | None) -> Iterator[Mark]:
-    """A part for each family, parted by lines; the whole where there are none."""
-    x = scale.start
-    for place, count in enumerate((families or {"": size}).values()):
-        width = scale.at(count) - scale.start
+def _families(scale: Scale, y: float, size: int, families: Mapping[str, int]) -> Iterator[Mark]:
+    """A part for each family, as large as its share of the whole set, of which a run may have used fewer tasks."""
+    x, whole = scale.start, sum(families.values())
+    for place, count in enumerate(families.values()):
+        width = (scale.at(size) - scale.start) * count / whole
         box = Box(x=x, y=y, width=width, height=20, style="a" if place % 2 == 0 else "pale")
         yield from ([box] if place % 2 == 0 else [box, *hatched(box, "a-line", 7)])
         x += width
@@ -178,7 +183,7 @@ def kept(rows: Mapping[str, tuple[Found, Found]], symbol: str, title: str) -> Dr
         Label(
             x=(left + right) / 2,
             y=bottom + 34,
-            text="G_rel, gain as released, in points",
+            text="gain as released (G_rel), in points",
             style="text",
             anchor="middle",
         ),

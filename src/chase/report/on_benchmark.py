@@ -17,6 +17,7 @@ from chase.protocol.proposal import parse_for
 from chase.report import more_charts
 from chase.report.document import BeforeAfter, Block, Figure, Section, Text
 from chase.report.facts import RunFacts, role_order
+from chase.report.heads import MALFORMED
 from chase.runs.tables import Table
 
 Found = Mapping[str, Any]
@@ -73,7 +74,10 @@ def _forms(facts: RunFacts) -> Iterator[tuple[str, Found]]:
 
 def example_section(facts: RunFacts, found: BenchmarkFacts) -> Section | None:
     """Each counterfactual in words, with what an agent sees before and after."""
-    words = dict(_words(facts))
+    try:
+        words = dict(_words(facts))
+    except MALFORMED:  # which the report says of the result itself
+        return None
     if not words:
         return None
     blocks: list[Block] = []
@@ -122,6 +126,6 @@ def construction_section(found: BenchmarkFacts) -> Section | None:
     figure = Figure(
         drawing=more_charts.construction(found.sizes, found.statistics),
         table=table,
-        caption="Task sets as this run used them; the balance is that of the whole benchmark.",
+        caption="Task sets as this run used them; families and balance are those of the whole benchmark.",
     )
     return Section(id="benchmark", title="The benchmark", blocks=[figure])

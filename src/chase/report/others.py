@@ -45,7 +45,7 @@ def _edits(repaired: Found) -> Table:
     return Table(
         name="edits",
         title="What became of each edit",
-        headings=("Edit", ""),
+        headings=("Edit", "Became"),
         rows=rows,
         fields=("edit", "became"),
         data=rows,
@@ -65,7 +65,7 @@ def rollout_sections(facts: RunFacts, measured: Measured) -> Iterator[Section | 
     table = Table(
         name="results",
         title=f"Score on {result['split']} under {result['variant']}",
-        headings=("", ""),
+        headings=("Figure", "Value"),
         rows=rows,
         fields=("name", "value"),
         data=rows,

@@ -18,7 +18,7 @@ from chase.report.document import Block, Document
 from chase.report.drawing import css, inline_svg
 from chase.runs.rendering import printable
 
-_SYMBOL = re.compile(r"(?<![\w/.-])([A-ZΔΓρ]\u0302?|Ĝ|R̂|Δ̂)_([A-Za-z0-9]{1,8}(?:,A)?)(?![\w./-])")
+_SYMBOL = re.compile(r"(?<![\w/.-])([A-ZΔΓρ]\u0302?|Ĝ|R̂|Δ̂)_([A-Za-z0-9]{1,8}(?:,A)?)(?![\w./]|-(?!free\b))")
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -27,10 +28,10 @@ def token_section(measured: Measured) -> Section | None:
     return Section(id="tokens", title="Token use", blocks=[figure])
 
 
-def provenance_section(facts: RunFacts) -> Section:
-    """Everything that somebody else needs to make the same."""
+def provenance_section(facts: RunFacts, *, beside: bool = False) -> Section:
+    """Everything that somebody else needs to make the same; `beside`: a copy of the settings stands beside it."""
     blocks: list[Block] = [
-        Listing(title="To reproduce", lines=_command(facts)),
+        Listing(title="To reproduce", lines=_command(facts, beside=beside)),
         Tabular(table=_table("settings", "What decides the result", dict(_flat(facts.config))), folded=True),
         Tabular(table=_table("hashes", "Hashes", dict(_hashes(facts)), "lm"), folded=True),
         Tabular(table=_table("versions", "Versions", _versions())),
@@ -41,11 +42,13 @@ def provenance_section(facts: RunFacts) -> Section:
     return Section(id="provenance", title="Settings, hashes, seal", blocks=blocks)
 
 
-def _command(facts: RunFacts) -> list[str]:
+def _command(facts: RunFacts, *, beside: bool) -> list[str]:
     command = _COMMANDS.get(facts.head.command, facts.head.command)
     if not facts.settings:
         return [f"chase {command} …   # this run kept no settings of its own: they are its comparison's, or below"]
-    return [f"chase {command} --config {CONFIG}   # {CONFIG} stands beside this report"]
+    if beside:
+        return [f"chase {command} --config {CONFIG}   # {CONFIG} stands beside this report"]
+    return [f"chase {command} --config {shlex.quote(str(facts.folder / CONFIG))}"]
 
 
 def _table(name: str, title: str, values: Mapping[str, str], alignments: str = "lp") -> Table:

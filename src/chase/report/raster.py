@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any, Literal
 
-from chase.report.drawing import STYLES, Box, Dot, Drawing, Label, Line, outline
+from chase.report.drawing import HALO, STYLES, Box, Dot, Drawing, Label, Line, indexed, outline
 
 DOTS_PER_INCH, SCALE = 100, 2
 _ANCHORS: dict[str, Literal["left", "center", "right"]] = {"start": "left", "middle": "center", "end": "right"}
@@ -35,6 +35,7 @@ def png(drawing: Drawing) -> bytes:
 def _artists(mark: Line | Box | Dot | Label) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Circle, Polygon, Rectangle
+    from matplotlib.patheffects import withStroke
     from matplotlib.text import Text
 
     style = STYLES[mark.style]
@@ -54,8 +55,9 @@ def _artists(mark: Line | Box | Dot | Label) -> list[Any]:
         return [shape or Polygon(outline(mark), closed=True, **paint)]
     return [
         Text(
-            x=mark.x, y=mark.y, text=mark.text, color=style.light, fontsize=style.size * pixel,
+            x=mark.x, y=mark.y, text=indexed(mark.text), color=style.light, fontsize=style.size * pixel,
             fontweight="bold" if style.bold else "normal", fontfamily="DejaVu Sans", parse_math=False,
             horizontalalignment=_ANCHORS[mark.anchor], verticalalignment="baseline",
+            path_effects=[withStroke(linewidth=HALO.width * pixel, foreground=HALO.light)],
         )
     ]  # fmt: skip

@@ -23,7 +23,10 @@ class Headline:
 
 
 def unfinished(status: str) -> Headline:
-    """Of a run that is not over."""
+    """Of a run that is not over, or whose result cannot be read."""
+    if status == "finished":
+        sentence = "This run ended, but its result cannot be read: why stands under settings, below."
+        return Headline(sentence=sentence, label="result not readable", tone="bad")
     return Headline(
         sentence=f"This run is not finished (it is {status}): what there is so far is below, and decides nothing yet.",
         label="not finished",
@@ -111,10 +114,12 @@ def of_comparison(found: Found) -> Headline:
     )
     first = f"{most} gains most as released ({points(gained)} points)" if gained > 0 else "none gains as released"
     then = f"{keeps} gains most {words} ({points(kept)})" if kept > 0 else f"none has a gain {words}"
+    both = f"{most} gains most, as released ({points(gained)} points) and {words} ({points(kept)})"
     chance = (
         f"against {told} of the {others} others that is more than chance" if told else "no lead is more than chance"
     )
-    sentence = f"Of {count}, {first} and {then}; {chance}."
+    same = most == keeps and gained > 0 and kept > 0
+    sentence = f"Of {count}, {both if same else f'{first} and {then}'}; {chance}."
     leads = kept > 0 and told > 0
     tone: Tone = "good" if leads and keeps == reference(found) else "open"
     return Headline(sentence=sentence, label=f"{keeps} leads" if leads else "no clear lead", tone=tone)
@@ -124,6 +129,17 @@ def of_repair(found: Found) -> Headline:
     """What is left of a gain without its shortcut?"""
     tone: Tone = "good" if found["repaired"] else "open"
     sentence = f"{found['outcome'].capitalize()}: {found['reason']}."
+    measured = found["measured"] or {}
+    if found["repaired"] and measured.get("repaired") and measured.get("harness"):
+        before, after = (
+            {key: points(measured[name][key]["value"]) for key in ("released", "surviving")}
+            for name in ("harness", "repaired")
+        )
+        sentence = (
+            f"The repaired harness gains {after['released']} points, of which {after['surviving']} are left under the "
+            f"worst change of the benchmark's form; before the repair it gained {before['released']}, of which "
+            f"{before['surviving']} were left."
+        )
     return Headline(sentence=sentence, label=found["outcome"], tone=tone)
 
 

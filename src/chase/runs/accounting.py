@@ -1,8 +1,8 @@
 """What a run used and what it paid for, as the paper's section "Token Use" counts it.
 
-An episode is one execution of one model role on one input: a rollout, a Proposer's round, a Challenger's round. A
-reused rollout is an episode of the method that uses it, with its tokens, and costs that method nothing: *used* and
-*paid* are told apart everywhere.
+An episode is one execution of one model role on one input: a rollout, a Proposer's round, a Challenger's round, a
+judge's verdict. A reused rollout is an episode of the method that uses it, with its tokens, and costs that method
+nothing: *used* and *paid* are told apart everywhere.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from chase.core.values import Json, Usage
+from chase.engine.judging import JUDGE
 from chase.store.reader import Reader
 from chase.store.records import EpisodeCount, Spend
 
@@ -24,7 +25,7 @@ SEARCHED = re.compile(r"evo|disc|conf[0-9]*|reference")
 opened with it.
 """
 ROLLOUT = "rollout"
-"""The purpose of a rollout's requests in the ledger; every other is an agent's."""
+"""The purpose of a rollout's requests in the ledger; every other is an agent's, or a judge's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,8 @@ class Account:
     stage: Stage
     episodes: int
     rollouts: int
+    judged: int
+    """Verdicts of a judge that were asked for; those that the store had are none of them."""
     reused: int
     """Rollouts that were in the store already."""
     used: Usage
@@ -47,7 +50,8 @@ class Account:
         return {
             "episodes": self.episodes,
             "rollouts": self.rollouts,
-            "agent_episodes": self.episodes - self.rollouts,
+            "agent_episodes": self.episodes - self.rollouts - self.judged,
+            "judged": self.judged,
             "reused": self.reused,
             **_tokens(self.used),
             "paid": {"requests": self.paid.requests, **_tokens(self.paid), "cost_usd": self.paid.cost_usd},
@@ -92,7 +96,7 @@ def stage_of(role: str) -> Stage:
 
 def _stage_of_spend(spend: Spend) -> Stage:
     """Agents work before the sealed tasks are opened, whatever role their requests are booked under."""
-    return stage_of(spend.role) if spend.purpose == ROLLOUT else "optimisation"
+    return stage_of(spend.role) if spend.purpose in (ROLLOUT, JUDGE) else "optimisation"
 
 
 def _account(run: str, method: str, stage: Stage, counts: Sequence[EpisodeCount], spends: Sequence[Spend]) -> Account:
@@ -104,6 +108,7 @@ def _account(run: str, method: str, stage: Stage, counts: Sequence[EpisodeCount]
         stage=stage,
         episodes=rollouts + sum(spend.episodes for spend in agents),
         rollouts=rollouts,
+        judged=sum(spend.episodes for spend in spends if spend.purpose == JUDGE),
         reused=sum(count.reused for count in counts),
         used=_total([*(count.usage for count in counts), *(spend.usage for spend in agents)]),
         paid=_total([spend.usage for spend in spends]),
@@ -126,7 +131,7 @@ def _tokens(usage: Usage) -> Mapping[str, int]:
 
 def tokens_of(store: Reader, run: str) -> dict[str, Json]:
     """The paper's two columns by stage."""
-    return stages(accounts(store.episodes(run), store.spend(run)))
+    return stages(accounts(store.episodes(run), store.spend(run, uncounted=ROLLOUT)))
 
 
 def counts_of(store: Reader, run: str) -> dict[str, Json]:
@@ -136,7 +141,7 @@ def counts_of(store: Reader, run: str) -> dict[str, Json]:
     return {
         "executed": sum(count.episodes for count in episodes) - reused,
         "reused": reused,
-        "spent": asdict(sum((spend.usage for spend in store.spend(run)), Usage())),
+        "spent": asdict(sum((spend.usage for spend in store.spend(run, uncounted=ROLLOUT)), Usage())),
         "tokens": tokens_of(store, run),
     }
 
@@ -147,7 +152,7 @@ def total_counts(store: Reader, runs: Sequence[str]) -> dict[str, Json]:
     return {
         "executed": sum(counts["executed"] for counts in found),
         "reused": sum(counts["reused"] for counts in found),
-        "spent": asdict(sum((spend.usage for run in runs for spend in store.spend(run)), Usage())),
+        "spent": asdict(sum((spend.usage for run in runs for spend in store.spend(run, uncounted=ROLLOUT)), Usage())),
     }
 
 

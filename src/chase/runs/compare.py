@@ -25,7 +25,7 @@ from chase.runs.config import RawSettings
 from chase.runs.evolve import AGENT_SETTINGS, INITIAL, laid_over, named_run
 from chase.runs.finding import Which, runs_of
 from chase.runs.folder import RunFolder
-from chase.runs.life import Life, OpenRun, Prepared, note_models
+from chase.runs.life import Life, OpenRun, Prepared, identity_of, note_models
 from chase.runs.listening import Listener, MemberEnded
 from chase.runs.loops import run_to_end
 from chase.runs.members import (
@@ -38,7 +38,7 @@ from chase.runs.members import (
     usable,
     with_budget,
 )
-from chase.runs.models import checked_models
+from chase.runs.models import checked_models, judged
 from chase.runs.opening import Opener, locate, open_harness, require_readable, rollout_counts, settled_sizes
 from chase.runs.pricing import priced
 from chase.runs.results import CompareResult, ForecastResult
@@ -234,7 +234,7 @@ def prepare(said: RawSettings[CompareSettings], opener: Opener, listener: Listen
     refuse_unused(said.given, [f"{kind} {agent}" for agent, kind in kinds.items() if agent in asked])
     require_readable(settings.harness)
     match, unmatched = _matched_with(specs, settings.match)
-    whole = opener.benchmark(settings)
+    whole = judged(opener.benchmark(settings), models, settings)
     specs, notes = usable(specs, settings.methods, whole)
     notes += unmatched
     sizes = settled_sizes(settings, whole)
@@ -322,7 +322,7 @@ def _opened_for(work: Comparison, workspace: Workspace, which: Which) -> tuple[s
     """Another comparison, and the seeds for which it has opened the sealed tasks."""
     if not workspace.database.exists():
         return None
-    mine = work.identity(work.models.get(work.model).fingerprint)
+    mine = identity_of(work)
     with Store.open(workspace, write=False) as store:
         own = which.stored(store, mine)
         for other in runs_of(store, COMMAND):

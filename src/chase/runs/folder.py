@@ -12,6 +12,7 @@ from typing import Any
 import tomli_w
 
 from chase.core.errors import IntegrityError, UserError
+from chase.core.outside import parse_json
 from chase.core.values import Json
 from chase.harness.folder import render_files
 from chase.harness.spec import Harness
@@ -81,7 +82,9 @@ class RunFolder(RunFiles):
             content, checksum = path.read_bytes(), (self.path / CHECKSUM).read_bytes()
             if checksum.split()[:1] != [sha256(content).hexdigest().encode()]:
                 raise ValueError(f"it is not what {CHECKSUM} says it was")
-            result: dict[str, Any] = json.loads(content)
+            result = parse_json(content)
+            if not isinstance(result, dict):
+                raise ValueError("it is no JSON object")
             return _without(result, "schema")
         except FileNotFoundError as missing:
             raise IntegrityError(

@@ -9,15 +9,16 @@ import asyncio
 import errno
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from chase.benchmarks.registry import open_benchmark
 from chase.core.errors import BudgetExhausted, DiskError
-from chase.core.interfaces import Benchmark
-from chase.core.values import Json
+from chase.core.interfaces import Benchmark, Judged
+from chase.core.values import Json, Usage
+from chase.engine.judging import JUDGE, is_judged, judge_of
 from chase.engine.processes import Processes, processes
 from chase.engine.runner import Pace, RunPaused
 from chase.engine.sandbox import Sandbox
@@ -67,6 +68,8 @@ class Work(Protocol):
         """All that the run asks."""
         ...
 
+    @property
+    def benchmark(self) -> Benchmark[Any]: ...
     @property
     def concurrency(self) -> int: ...
     def processes(self) -> AbstractContextManager[Processes | None]:
@@ -137,7 +140,7 @@ class Prepared(Generic[P]):
     def processes(self) -> AbstractContextManager[Processes | None]:
         model, count = self.models.get(self.model), self.settings.workers or self.workers
         by_name = isinstance(getattr(self.settings, "benchmark", ""), str)  # one that the caller opened is here alone
-        if count == 1 or not by_name or not computes_here(model):
+        if count == 1 or not by_name or not computes_here(model) or is_judged(self.benchmark):
             return nullcontext()
         data = getattr(self.settings, "data", None)
         opens = partial(open_benchmark, self.benchmark.name, None if data is None else Path(data))
@@ -169,7 +172,7 @@ class Life:
     def prepared(self, said: RawSettings[S], prepare: Prepare[S, W]) -> W:
         """The work, at the pace and under the caps that its run had where nothing is said of them now."""
         work = prepare(said)
-        identity = work.identity(work.models.get(work.model).fingerprint)
+        identity = identity_of(work)
         stored = self.which.look_up(self.workspace, identity)
         kept = {} if stored is None else kept_pace(RunFolder(self.workspace, stored.id), said.model.names("pace"))
         unsaid = {name: value for name, value in kept.items() if name not in said.given and name not in said.file}
@@ -180,7 +183,7 @@ class Life:
         # The model first: without its key no run is begun and no seal is opened.
         model = work.models.get(work.model)
         async with work.models.opened():
-            identity = work.identity(model.fingerprint)
+            identity = identity_of(work)
             with Store.open(self.workspace, write=True) as store:
                 stored = self.which.stored(store, identity)
                 if stored is not None and stored.status == "finished" and self.which.resume is not None:
@@ -194,7 +197,7 @@ class Life:
                     with parts.under_way(store, anew=over and self.which.certified is None):
                         found = await self._carry_out(work, store, run, identity, model)
                     took = parts.seconds()
-                    payload = {**found, "wall_seconds": sum(took), "parts": len(took)}
+                    payload = {**found, **_judging(work, store, run), "wall_seconds": sum(took), "parts": len(took)}
                     folder.write_result(work.schema, payload)
                     store.set_run_status(run, "finished")
         return FinishedRun(payload=payload, folder=folder)
@@ -266,6 +269,23 @@ class Life:
         """A certification that is cut leaves its run finished, as it was."""
         if self.which.certified is None:
             store.set_run_status(run, "paused")
+
+
+def identity_of(work: Work) -> dict[str, Json]:
+    """What decides the result: with a judge as it is connected, which is more than the benchmark's folder says."""
+    found, judge = work.identity(work.models.get(work.model).fingerprint), judge_of(work.benchmark)
+    return found if judge is None else {**found, "judge": judge.fingerprint}
+
+
+def _judging(work: Work, store: Store, run: str) -> dict[str, Json]:
+    """Of a judged benchmark: who judged, and what that took; nothing of any other."""
+    judge, benchmark = judge_of(work.benchmark), work.benchmark
+    if judge is None or not isinstance(benchmark, Judged) or benchmark.asks is None:
+        return {}
+    spends = [spend for id_ in work.ids(run) for spend in store.spend(id_) if spend.purpose == JUDGE]
+    spent = asdict(sum((spend.usage for spend in spends), Usage(cost_usd=0.0)))
+    verdicts = sum(spend.episodes for spend in spends)
+    return {"judge": {"model": benchmark.asks.name, "fingerprint": judge.fingerprint, "verdicts": verdicts, **spent}}
 
 
 def _foreseen(work: Work) -> tuple[int, int] | None:

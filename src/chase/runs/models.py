@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from chase.core.errors import BudgetExhausted, UserError
+from chase.core.interfaces import Benchmark, Judged
+from chase.core.values import JudgeModel
 from chase.models.chat import ChatModel
 from chase.models.config import GGUF, OPENAI_COMPATIBLE, ModelConfig, Price
 from chase.models.connect import connect, make_pacer
 from chase.models.meter import Meter
 from chase.models.pacing import Pacer
-from chase.runs.accounting import paid_before
+from chase.runs.accounting import ROLLOUT, paid_before
 from chase.runs.config import model_config
 from chase.runs.listening import Listener, Loading, Outage
 from chase.runs.settings import Money, Paid
@@ -54,25 +56,43 @@ class Models:
         return self._access.meter
 
     def config(self, name: str) -> ModelConfig:
-        own_address = self._alone or name.startswith(f"{OPENAI_COMPATIBLE}:")
-        address = self._access.base_url if own_address else None
+        address = self._address(self._alone or name.startswith(f"{OPENAI_COMPATIBLE}:"))
         config = model_config(name, self._access.tables, base_url=address)
         price = (self._access.prices or {}).get(name)
         return config if price is None else replace(config, price=price)
 
     def get(self, name: str) -> ChatModel:
         """The model of a name. A missing key or SDK is a `SetupError`; nothing is sent yet."""
-        if name not in self.connected:
-            config, access = self.config(name), self._access
+        return self.connected[name] if name in self.connected else self._connected(name, self.config(name))
+
+    def _connected(self, label: str, config: ModelConfig) -> ChatModel:
+        if label not in self.connected:
+            access = self._access
             made = make_pacer(config, patience_seconds=access.patience_seconds, on_outage=access.on_outage)
             pacer = self._pacers.setdefault(_pace(config), made)
-            self.connected[name] = connect(config, pacer=pacer, meter=access.meter, tell=access.on_wait)
-        return self.connected[name]
+            self.connected[label] = connect(config, pacer=pacer, meter=access.meter, tell=access.on_wait)
+        return self.connected[label]
+
+    def _address(self, own: bool) -> str | None:
+        return self._access.base_url if own else None
+
+    def judge(self, asked: JudgeModel) -> ChatModel:
+        """The model that a benchmark wants to be judged by: the run's own where nothing differs, else one beside it.
+
+        It has the address of its table; `--base-url` is for the others, and for one that has none.
+        """
+        name, tables = asked.name, self._access.tables
+        address = tables.get(name, {}).get("base_url") or self._address(name.startswith(f"{OPENAI_COMPATIBLE}:"))
+        own = self.connected.get(name)
+        as_others = model_config(name, tables, base_url=address) if own is None else own.config
+        config = replace(as_others, settings={**as_others.settings, **asked.settings})
+        return own if own is not None and config == own.config else self._connected(f"{name} as judge", config)
 
     def tables(self) -> dict[str, dict[str, Any]]:
         """What a config file must say of the models in use, addresses included."""
         found: dict[str, dict[str, Any]] = {}
-        for name, model in self.connected.items():
+        for model in self.connected.values():
+            name = model.config.name
             address = {"base_url": model.config.base_url} if model.config.base_url else {}
             if table := {**self._access.tables.get(name, {}), **address}:
                 found[name] = table
@@ -118,6 +138,19 @@ def checked_models(settings: Paid, tables: Tables, listener: Listener, *, alone:
     return models
 
 
+def judged(benchmark: Benchmark[Any], models: Models, settings: Paid) -> Benchmark[Any]:
+    """The benchmark, with its judge connected where a language model scores its answers."""
+    if not isinstance(benchmark, Judged) or benchmark.asks is None:
+        return benchmark
+    if (settings.workers or 1) > 1:
+        raise UserError(
+            f"workers={settings.workers}: a language model judges the answers of {benchmark.name}, and this process "
+            "alone asks it and keeps what it says. Leave --workers out."
+        )
+    connected: Any = benchmark.judged_by(models.judge(benchmark.asks))
+    return cast("Benchmark[Any]", connected)
+
+
 def computes_here(model: ChatModel) -> bool:
     """Whether worker processes can do what a model does: it is in this process, and nothing of it is metered."""
     return model.config.embedded and model.meter is None
@@ -140,7 +173,7 @@ def given_price(settings: Money) -> Price | None:
 def count_paid(meter: Meter | None, store: Reader, runs: Iterable[str]) -> None:
     """Count what a run paid for before it was interrupted, under all its ids."""
     if meter is not None:
-        paid, unpriced = paid_before([spend for run in runs for spend in store.spend(run)])
+        paid, unpriced = paid_before([spend for run in runs for spend in store.spend(run, uncounted=ROLLOUT)])
         meter.take_over(paid, unpriced=unpriced)
 
 

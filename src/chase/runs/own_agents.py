@@ -45,7 +45,8 @@ def settled(said: RawSettings[S]) -> S:
         if settings.model == NO_MODEL:
             raise UserError(f"model={NO_MODEL} answers nothing: it is for agents of your own. Name a model.")
         return settings
-    for name in (*OF_HARNESSES, *(() if getattr(settings, "challenger_model", None) else OF_MODELS)):
+    idle_too: tuple[str, ...] = OF_MODELS if getattr(settings, "challenger_model", None) is None else ()
+    for name in (*OF_HARNESSES, *idle_too):
         if getattr(settings, name, None) not in (None, False, NO_MODEL):
             more = " A Challenger's is --challenger-model." if name == "model" else ""
             raise UserError(f"{_flag(name)} is for harnesses, and --agent-command plays by itself: leave it out.{more}")

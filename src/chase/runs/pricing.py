@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from chase.core.agents import Agent
-from chase.core.interfaces import Benchmark
+from chase.core.interfaces import Benchmark, Judged
 from chase.core.values import Json, TypicalRollout
+from chase.engine.judging import judge_of
 from chase.methods.bounds import Between
-from chase.methods.forecast import Episodes, Forecast
+from chase.methods.forecast import Asked, Episodes, Forecast
 from chase.models.chat import ChatModel
 from chase.runs.models import Models
 from chase.runs.opening import locate
@@ -31,6 +31,7 @@ def priced(
     settings: EvolveSettings | CompareSettings | AuditSettings,
 ) -> ForecastResult:  # fmt: skip
     """What a run would take at least and at most, with what is known of rollouts and prices."""
+    forecast = _with_judge(forecast, benchmark)
     model = models.get(str(settings.model))
     workspace = locate(settings.workspace)
     if workspace.database.exists():
@@ -39,7 +40,7 @@ def priced(
     else:
         typical = typical_rollout(None, benchmark, model.fingerprint)
     most = model.config.settings.get("max_tokens")
-    own: Mapping[Agent, str | None] = {
+    own: Mapping[Asked, str | None] = {
         "proposer": settings.proposer_model if isinstance(settings, Proposers) else None,
         "challenger": settings.challenger_model,
     }
@@ -47,7 +48,10 @@ def priced(
         typical=typical,
         reply_tokens=most if isinstance(most, int) else None,
         price=_price(model),
-        agent_prices={agent: _price(models.get(name or model.config.name)) for agent, name in own.items()},
+        agent_prices={
+            **{agent: _price(models.get(name or model.config.name)) for agent, name in own.items()},
+            **_judge_price(benchmark, models),
+        },
     )
     payload = {
         "command": command,
@@ -57,6 +61,21 @@ def priced(
         **describe(forecast, rates),
     }
     return ForecastResult(payload=payload, steps=forecast.limits.steps)
+
+
+def _with_judge(forecast: Forecast, benchmark: Benchmark[Any]) -> Forecast:
+    """With a verdict for each rollout, at most: two that answer alike share one, and no answer needs none."""
+    judge = judge_of(benchmark)
+    if judge is None or not isinstance(benchmark, Judged) or benchmark.asks is None:
+        return forecast
+    count = Between(least=0, most=forecast.rollouts_between[1])
+    verdicts = Episodes(agent="judge", name=benchmark.asks.name, count=count, bounds=judge.bounds)
+    return replace(forecast, agents=(*forecast.agents, verdicts))
+
+
+def _judge_price(benchmark: Benchmark[Any], models: Models) -> dict[Asked, Price]:
+    asks = benchmark.asks if isinstance(benchmark, Judged) else None
+    return {} if asks is None else {"judge": _price(models.judge(asks))}
 
 
 def _price(model: ChatModel) -> Price:
@@ -87,7 +106,7 @@ class Rates:
     reply_tokens: int | None
     """The model's max_tokens."""
     price: Price
-    agent_prices: Mapping[Agent, Price]
+    agent_prices: Mapping[Asked, Price]
 
 
 def describe(forecast: Forecast, rates: Rates) -> dict[str, Json]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from chase.core.errors import DiskError
 from chase.core.events import Event
+from chase.core.outside import NotPlain, parse_json
 from chase.runs.listening import Building, Listener, Loading, RunBegun
 from chase.runs.narration import lines, stage
 from chase.store.workspace import RunFiles
@@ -100,15 +101,19 @@ def read_events(files: RunFiles) -> list[dict[str, Any]]:
     return found[begun[-1] :] if begun else found
 
 
+_KINDS = {"at": str, "event": str, "data": dict, "lines": list}
+
+
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """The whole lines; one that is being written, or that somebody damaged, is passed over."""
     for line in text.splitlines():
         try:
-            found = json.loads(line)
-        except ValueError:
+            found = parse_json(line)
+        except NotPlain:
             continue
-        if isinstance(found, dict) and isinstance(found.get("at"), str) and isinstance(found.get("event"), str):
-            yield found
+        event = {"data": {}, "lines": [], **found} if isinstance(found, dict) else {}
+        if all(isinstance(event.get(name), kind) for name, kind in _KINDS.items()):
+            yield event
 
 
 def rounds_told(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -22,10 +22,10 @@ from chase.runs.audit import COMMAND as AUDIT
 from chase.runs.config import MODELS, RawSettings, raw_settings
 from chase.runs.finding import Which, find_run, run_id
 from chase.runs.folder import RunFolder
-from chase.runs.life import Life, OpenRun, Prepared, note_models
+from chase.runs.life import Life, OpenRun, Prepared, identity_of, note_models
 from chase.runs.listening import Listener
 from chase.runs.loops import run_to_end
-from chase.runs.models import checked_models
+from chase.runs.models import checked_models, judged
 from chase.runs.opening import Opener, locate, open_harness
 from chase.runs.pricing import priced
 from chase.runs.results import ForecastResult, RepairResult
@@ -184,7 +184,7 @@ def prepare(said: RawSettings[RepairSettings], opener: Opener, listener: Listene
     raw = _settings_of(said, audit)
     settings = raw.settings()
     models = checked_models(settings, raw.models, listener)
-    benchmark = opener.benchmark(settings).fewer(audit.identity["tasks"])
+    benchmark = judged(opener.benchmark(settings), models, settings).fewer(audit.identity["tasks"])
     _require_unchanged(audit, benchmark, models.get(str(settings.model)).fingerprint)
     kit = opener.kit(benchmark)
     plan = RepairPlan(
@@ -254,6 +254,6 @@ def _require_free(work: Repair, workspace: Workspace) -> None:
     """Refuse, before anything is paid, a folder that holds anything but what this very repair wrote there."""
     if work.out is None:
         return
-    identity = work.identity(work.models.get(work.model).fingerprint)
+    identity = identity_of(work)
     made = RunFolder(workspace, run_id(identity)).harness(NAME)
     check_free(work.out, load_harness(made) if made.exists() else None)

@@ -15,8 +15,8 @@ from chase.core.keyed import digest
 from chase.core.values import Json
 from chase.protocol.extensions import installed_observables
 from chase.protocol.kit import WINDOW
-from chase.protocol.scanning.findings import Finding, Scan, Scanner
-from chase.protocol.scanning.removal import Removal, Remover
+from chase.protocol.scanning.findings import Scan, Scanner
+from chase.protocol.scanning.removal import Removal, Removed, Remover
 from chase.protocol.scanning.sights import Subjects
 from chase.runs.config import RawSettings
 from chase.runs.listening import Listener, RunEnded, Scanning
@@ -143,15 +143,23 @@ def _too_few(benchmark: Benchmark[Any], scanner: Scanner, tasks: int) -> str:
 
 
 def _result(about: Mapping[str, Json], found: Scan, remover: Remover | None) -> ScanResult:
-    named = _named(found.findings)
-    removals = {name: (None, 0) if remover is None else remover.remove(finding) for name, finding in named.items()}
-    worked = [removal for removal, _ in removals.values() if removal is not None]
+    if remover is None:
+        looked = [Removed(finding=finding, removal=None, tried=0) for finding in found.findings]
+    else:
+        looked = [one for finding in found.findings for one in remover.remove(finding)]
+    named = _named(sorted(looked, key=lambda one: -max(row.distance for row in one.finding.rows)))
+    worked = [one.removal for one in named.values() if one.removal is not None]
     together = remover.remove_all(worked) if remover is not None and len(worked) > 1 else None
-    forms = {name: removal.proposal.to_json() for name, (removal, _) in removals.items() if removal is not None}
+    forms = {name: one.removal.proposal.to_json() for name, one in named.items() if one.removal is not None}
     forms |= {ALL: together.proposal.to_json()} if together is not None else {}
     findings = [
-        {"name": name, **finding.to_json(), "removal": _removal(name, removals[name][0]), "tried": removals[name][1]}
-        for name, finding in named.items()
+        {
+            "name": name,
+            **one.finding.to_json(),
+            "removal": _removal(name, one.removal),
+            "tried": None if remover is None else one.tried,
+        }
+        for name, one in named.items()
     ]
     payload = {
         **about,
@@ -173,16 +181,17 @@ def _removal(name: str, removal: Removal | None) -> dict[str, Json] | None:
         "description": transformation.describe(),
         "symbols": transformation.symbols(),
         "after": [asdict(row) for row in removal.after],
+        "unseen": list(removal.unseen),
     }
 
 
-def _named(findings: Sequence[Finding]) -> dict[str, Finding]:
-    """By the strongest observable; one that goes with the answer says so."""
-    named: dict[str, Finding] = {}
-    for finding in findings:
-        first = finding.strongest
+def _named(looked: Sequence[Removed]) -> dict[str, Removed]:
+    """By the first observable; one that goes with the answer says so."""
+    named: dict[str, Removed] = {}
+    for one in looked:
+        first = one.finding.strongest
         name = re.sub(r"[^a-z0-9]+", "-", first.observable.lower()).strip("-")
         if first.target.startswith("answer"):
             name = f"answer-{name}" if first.target == "answer" else f"answer-{digest(first.target)[:6]}-{name}"
-        named[name] = finding
+        named[name] = one
     return named

@@ -112,6 +112,10 @@ class Table:
         return file.getvalue()
 
 
+HAT = "\u0302"
+_LETTER = re.compile(f".{HAT}?")
+
+
 def markdown_text(text: str) -> str:
     """A text that is nothing but text on a line of Markdown."""
     return _MARKDOWN.sub(r"\\\1", _line(text)).replace("&", "&amp;").replace(r"\<", "&lt;").replace(r"\>", "&gt;")
@@ -119,7 +123,16 @@ def markdown_text(text: str) -> str:
 
 def latex_text(text: str) -> str:
     """A text that is nothing but text in LaTeX."""
-    return "".join(_ESCAPES.get(c, _SIGNS.get(c, c)) for c in _line(text))
+    return "".join(map(_latex_letter, _LETTER.findall(_line(text).replace("Ĝ", f"G{HAT}"))))
+
+
+def _latex_letter(letter: str) -> str:
+    """One letter, with or without the hat of an estimate; LaTeX knows no hat that stands for itself."""
+    plain = letter[0]
+    sign = _ESCAPES.get(plain, _SIGNS.get(plain, plain))
+    if not letter.endswith(HAT) or not plain.isalpha():
+        return sign.replace(HAT, "")
+    return rf"$\hat{{{sign.strip('$')}}}$"
 
 
 def _cell(value: object) -> object:

@@ -17,6 +17,8 @@ PAGE = 50
 CHUNK = 400
 MOST_LOOKED = 10_000
 """Rollouts that one page looks through by their twins, at most; the next page goes on from there."""
+MOST_SEARCHED = 50_000
+"""The same of words, which no index holds."""
 SMALL_RUN = 4_000
 """Up to so many rollouts a page starts from the run's own, beyond from the newest of all."""
 
@@ -55,10 +57,10 @@ _CONDITIONS = {
     "harness": "r.harness >= :harness AND r.harness < :harness || 'g'",
     "transformation": "r.transformation >= :transformation AND r.transformation < :transformation || 'g'",
     "role": "r.role = :role",
-    "words": "(instr(lower(coalesce(r.answer, '')), :words) OR instr(lower(r.reason), :words) "
-    "OR instr(lower(r.task), :words) OR substr(r.digest, 1, length(:words)) = :words)",
+    "words": "(instr(lower(coalesce(r.answer, '')), lower(:words)) OR instr(lower(r.reason), lower(:words)) "
+    "OR instr(lower(r.task), lower(:words)) OR substr(r.digest, 1, length(:words)) = lower(:words))",
 }
-"""'g' comes after every hexadecimal digit."""
+"""'g' comes after every hexadecimal digit. SQLite makes both sides small, and so leaves letters beyond ASCII alone."""
 _KINDS = {
     "wrong": "r.status = 'scored' AND r.score < 1",
     "failed": "r.status <> 'scored'",
@@ -119,10 +121,10 @@ class Browser(Reader):
         return {row[1]: rollout_from(row[1:]) for row in rows}
 
     def _newer(self, sought: Sought, after: str, size: int) -> Page:
-        found, _ = self._take(sought, self._place(after), size + 1, newest_first=False)
+        found, last = self._take(sought, self._place(after), size + 1, newest_first=False)
         kept = found[:size][::-1]
-        newer = kept[0].digest if len(found) > size else None
-        return Page(rollouts=tuple(kept), older=kept[-1].digest if kept else None, newer=newer)
+        newer = kept[0].digest if len(found) > size else last
+        return Page(rollouts=tuple(kept), older=kept[-1].digest if kept else after, newer=newer)
 
     def _take(
         self, sought: Sought, place: int | None, count: int, *, newest_first: bool
@@ -132,11 +134,11 @@ class Browser(Reader):
         looked, last = 0, None
         asked = count if sought.kind != "changed" else CHUNK
         while len(found) < count:
-            rows = self._select(sought, place, asked, newest_first=newest_first)
+            rows, cut = self._select(sought, place, asked, newest_first=newest_first)
             chunk = [rollout_from(row[1:]) for row in rows]
             found += self._changed(chunk) if sought.kind == "changed" else chunk
             if len(rows) < asked:
-                return found[:count], None
+                return found[:count], cut
             place, last, looked = rows[-1][0], chunk[-1].digest, looked + len(rows)
             if looked >= MOST_LOOKED and len(found) < count:
                 return found, last
@@ -151,10 +153,11 @@ class Browser(Reader):
             if twin is not None and twin.outcome.score != rollout.outcome.score:
                 yield rollout
 
-    def _select(self, sought: Sought, place: int | None, count: int, *, newest_first: bool) -> list[Any]:
+    def _select(
+        self, sought: Sought, place: int | None, count: int, *, newest_first: bool
+    ) -> tuple[list[Any], str | None]:
+        """Up to `count` rows from a place on; where the search was cut short also the digest that it came to."""
         asked: dict[str, Any] = {name: value for name in _CONDITIONS if (value := getattr(sought, name)) is not None}
-        if sought.words is not None:
-            asked["words"] = sought.words.lower()
         conditions = [_CONDITIONS[name] for name in asked]
         if sought.kind is not None:
             conditions.append(_KINDS[sought.kind])
@@ -165,9 +168,24 @@ class Browser(Reader):
         if place is not None:
             conditions.append(f"r.rowid {'<' if newest_first else '>'} :place")
             asked["place"] = place
+        cut = None
+        if sought.words is not None and (end := self._end_of_search(place, newest_first=newest_first)) is not None:
+            conditions.append(f"r.rowid {'>=' if newest_first else '<='} :end")
+            asked["end"], cut = end
         where = " AND ".join(conditions) or "TRUE"
         order = "DESC" if newest_first else "ASC"
-        return self._rows(f"{_SELECT} WHERE {where} ORDER BY r.rowid {order} LIMIT :count", {**asked, "count": count})
+        rows = self._rows(f"{_SELECT} WHERE {where} ORDER BY r.rowid {order} LIMIT :count", {**asked, "count": count})
+        return rows, cut
+
+    def _end_of_search(self, place: int | None, *, newest_first: bool) -> tuple[int, str] | None:
+        """The last rollout that one page looks through for words; None where it can look through all that there are."""
+        order, beyond = ("DESC", "<") if newest_first else ("ASC", ">")
+        rows = self._rows(
+            f"SELECT rowid, digest FROM rollouts WHERE :place IS NULL OR rowid {beyond} :place "
+            f"ORDER BY rowid {order} LIMIT 2 OFFSET :most",
+            {"place": place, "most": MOST_SEARCHED - 1},
+        )
+        return (rows[0][0], rows[0][1]) if len(rows) == 2 else None
 
     def _of_run(self, run: str) -> str:
         """The condition that a run used the rollout, as the number of its rollouts makes it quick."""

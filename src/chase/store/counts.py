@@ -7,9 +7,15 @@ from collections import Counter
 from collections.abc import Iterator
 
 from chase.store.records import Problem
-from chase.store.rows import INSERT_LEDGER, INSERT_RUN, INSERT_SEAL, INSERT_USE, Statement, count_row
+from chase.store.rows import INSERT_LEDGER, INSERT_RUN, INSERT_SEAL, INSERT_USE, INSERT_VERDICT, Statement, count_row
 
-_COUNTED = {INSERT_LEDGER: "ledger", INSERT_RUN: "runs", INSERT_SEAL: "seals", INSERT_USE: "run_rollouts"}
+_COUNTED = {
+    INSERT_LEDGER: "ledger",
+    INSERT_RUN: "runs",
+    INSERT_SEAL: "seals",
+    INSERT_USE: "run_rollouts",
+    INSERT_VERDICT: "verdicts",
+}
 """Tables of which nothing is ever removed. A rollout that is gone is missed by the runs that used it."""
 PREFIX = "rows of "
 

@@ -20,7 +20,7 @@ from chase.store.workspace import Workspace
 
 Record = dict[str, Any]
 
-JSONL_TABLES = ("rollouts", "ledger", "runs", "run_rollouts", "seals")
+JSONL_TABLES = ("rollouts", "ledger", "runs", "run_rollouts", "seals", "verdicts")
 PARQUET_TABLES = ("rollouts", "ledger")
 ROW_GROUP = 10_000
 
@@ -94,7 +94,7 @@ def _write_whole(target: Path, write: Callable[[Path], int]) -> int:
 
 
 def _records(connection: sqlite3.Connection, table: str) -> Iterator[Record]:
-    order = "digest" if table == "rollouts" else "rowid"
+    order = "digest" if table in ("rollouts", "verdicts") else "rowid"
     if table == "run_rollouts":
         order = "run, method, rollout"
     for row in connection.execute(f"SELECT {columns(table)} FROM {table} ORDER BY {order}"):

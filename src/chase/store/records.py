@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from chase.core.values import Json, Outcome, RolloutKey, Usage
+from chase.core.values import Json, Outcome, RolloutKey, Usage, Verdict
 
 RunStatus = Literal["running", "paused", "finished"]
 """A run that was killed stays 'running': whoever resumes it finds it so."""
@@ -20,9 +20,9 @@ class LedgerRow:
     method: str
     role: str
     episode: str
-    """The rollout's digest, or the id of an agent's episode."""
+    """The rollout's digest, the case of a verdict, or the id of an agent's episode."""
     purpose: str
-    """What the request was for: 'rollout', 'propose', 'challenge', …"""
+    """What the request was for: 'rollout', 'judge', 'propose', 'challenge', …"""
     input_tokens: int
     cached_tokens: int
     output_tokens: int
@@ -37,6 +37,17 @@ class Use:
 
     run: str
     method: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredVerdict:
+    """A judge's verdict on one answer to one task."""
+
+    digest: str
+    """Of the case: the judge, the question, the expected answer and this one."""
+    judge: str
+    """Its fingerprint."""
+    verdict: Verdict
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

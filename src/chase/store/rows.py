@@ -11,7 +11,7 @@ from typing import Any
 from chase import __version__
 from chase.core.errors import ChaseError, IntegrityError, UserError
 from chase.core.keyed import canonical_json
-from chase.core.values import Json, Outcome, Rollout, RolloutKey, Usage
+from chase.core.values import Json, Outcome, Rollout, RolloutKey, Usage, Verdict
 from chase.store.digests import (
     KEY_FIELDS,
     Cell,
@@ -21,7 +21,7 @@ from chase.store.digests import (
     rollout_digest,
     row_digest,
 )
-from chase.store.records import LedgerRow, Run, RunStatus, Seal, StoredRollout, Use
+from chase.store.records import LedgerRow, Run, RunStatus, Seal, StoredRollout, StoredVerdict, Use
 from chase.store.schema import TABLES
 
 Statement = tuple[str, tuple[Cell, ...]]
@@ -61,6 +61,8 @@ UPDATE_RUN = "UPDATE runs SET status = ?, row_digest = ? WHERE id = ?"
 INSERT_USE = _insert("run_rollouts", "ON CONFLICT (run, method, rollout) DO NOTHING")
 """The first use stays: a run that resumes finds its own rollouts without turning them into reused ones."""
 INSERT_SEAL = _insert("seals")
+INSERT_VERDICT = _insert("verdicts", "ON CONFLICT (digest) DO NOTHING")
+"""The first verdict on a case stays."""
 INSERT_META = _insert("meta", "ON CONFLICT (key) DO NOTHING")
 REPLACE_META = _insert("meta", f"ON CONFLICT (key) DO UPDATE SET {_replace_all_but('meta', ('key',))}")
 
@@ -121,6 +123,13 @@ def seal_row(subject: str, hashes: Mapping[str, Json], reason: str, now: str) ->
     return guarded(INSERT_SEAL, (subject, now, canonical_json(dict(hashes)), reason))
 
 
+def verdict_rows(stored: StoredVerdict, ledger: Sequence[LedgerRow], now: str) -> Iterator[Statement]:
+    """A judge's verdict, with the requests that it took."""
+    verdict = stored.verdict
+    yield guarded(INSERT_VERDICT, (stored.digest, stored.judge, _real(verdict.score), verdict.reply, now))
+    yield from ledger_rows(ledger)
+
+
 def meta_rows(now: str) -> Iterator[Statement]:
     """When the store was made, and by which version. Kept as first written."""
     yield guarded(INSERT_META, ("created_at", now))
@@ -164,6 +173,11 @@ def usage_from(cells: Sequence[Any]) -> Usage:
 def run_from(row: Sequence[Any]) -> Run:
     """The run of a row of `runs`."""
     return Run(id=row[0], created_at=row[1], config=json.loads(row[2]), status=row[3])
+
+
+def verdict_from(row: Sequence[Any]) -> StoredVerdict:
+    """The verdict of a row of `verdicts`."""
+    return StoredVerdict(digest=row[0], judge=row[1], verdict=Verdict(score=row[2], reply=row[3]))
 
 
 def seal_from(row: Sequence[Any]) -> Seal:

@@ -51,6 +51,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "runs": ("id", "created_at", "config", "status"),
     "run_rollouts": ("run", "method", "rollout", "reused"),
     "seals": ("subject", "opened_at", "hashes", "reason"),
+    "verdicts": ("digest", "judge", "score", "reply", "created_at"),
     "meta": ("key", "value"),
 }
 """The columns that a row's digest covers, in its order. Every table has `row_digest` beside them."""
@@ -95,7 +96,15 @@ CREATE TABLE seals (
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, row_digest BLOB NOT NULL);
 """
 
-MIGRATIONS: Sequence[str] = (_CREATE, "")
+_VERDICTS = """
+CREATE TABLE verdicts (
+    digest TEXT PRIMARY KEY,
+    judge TEXT NOT NULL, score REAL NOT NULL, reply TEXT NOT NULL, created_at TEXT NOT NULL,
+    row_digest BLOB NOT NULL
+)
+"""
+
+MIGRATIONS: Sequence[str] = (_CREATE, "", _VERDICTS)
 """Step n takes a store from version n to n + 1. Only ever appended to."""
 OLDEST = 2
 """The first version that is opened. Traces of the one before it have another form, and so have its runs' settings."""

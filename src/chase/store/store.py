@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,7 +17,7 @@ from chase.store.digests import TraceCodec
 from chase.store.export import export_store
 from chase.store.lock import WriterLock
 from chase.store.reader import Reader
-from chase.store.records import Collected, LedgerRow, Problem, RunStatus, Use
+from chase.store.records import Collected, LedgerRow, Problem, RunStatus, StoredVerdict, Use
 from chase.store.rows import (
     ledger_rows,
     meta_rows,
@@ -24,6 +26,7 @@ from chase.store.rows import (
     run_status_row,
     seal_row,
     use_row,
+    verdict_rows,
 )
 from chase.store.schema import connect_writer
 from chase.store.verify import find_problems
@@ -50,6 +53,8 @@ class Store(Reader):
         self._writer: Writer | None = None
         self._lock: WriterLock | None = None
         self._codec_of_writer = TraceCodec()
+        self.turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """By the digest of what is to be paid for: who shares the store in this process does not begin it twice."""
         if write:
             workspace.create()
             self._lock = WriterLock(workspace)
@@ -100,6 +105,10 @@ class Store(Reader):
         """`record_reuse` for callers outside an event loop."""
         statements = [use_row(use, digest, reused=True) for digest in digests]
         self._write_sync(lambda now: statements)
+
+    async def record_verdict(self, stored: StoredVerdict, ledger: Sequence[LedgerRow] = ()) -> None:
+        """Store a judge's verdict with the requests that it took. The first verdict on a case stays."""
+        await self._writing.write(partial(verdict_rows, stored, ledger))
 
     async def record_requests(self, ledger: Sequence[LedgerRow]) -> None:
         """Store model requests that belong to no rollout, such as a Proposer's."""

@@ -16,6 +16,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from chase.core.errors import ChaseError, UserError
+from chase.models.config import embedded_note
 from chase.report.heads import WantedRuns
 from chase.report.page import environment, style_sheet
 from chase.runs.stories import story
@@ -75,7 +76,8 @@ class Pages:
             before=request.query_params.get("before"),
             after=request.query_params.get("after"),
         )
-        roles = list(config_of(run).get("tasks") or ROLES) if run is not None else ROLES
+        tasks = None if run is None else config_of(run).get("tasks")
+        roles = list(tasks) if isinstance(tasks, Mapping) else ROLES
         more = {"run": run, "names": names, "filters": filters, "page": page, "kinds": KINDS, "roles": roles}
         return self._page(request, "rollouts.html", **more)
 
@@ -83,7 +85,8 @@ class Pages:
         found = self._viewer.rollout(request.path_params["digest"])
         runs = self._viewer.store.runs_using(found.digest)
         steps = list(story(self._viewer.store.trace(found.trace_digest)))
-        return self._page(request, "rollout.html", rollout=found, runs=runs, steps=steps)
+        note = next(filter(None, map(embedded_note, found.served_models)), None)
+        return self._page(request, "rollout.html", rollout=found, runs=runs, steps=steps, note=note)
 
     def four(self, request: Request) -> Response:
         run = self._viewer.run(request.path_params["run"])
@@ -159,7 +162,7 @@ def _whole_number(text: str | None, otherwise: int) -> int:
     return int(text) if text is not None and text.isascii() and text.isdecimal() and 0 < len(text) < 7 else otherwise
 
 
-FILTERS = ("seconds", "span", "count", "score", "moment", "dollars", "first_line")
+FILTERS = ("seconds", "span", "count", "score", "moment", "dollars", "first_line", "simulated")
 
 
 def make_app(viewer: Viewer, *, address: str, secret: Secret) -> Starlette:

@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from chase.core.values import Usage
+from chase.report.heads import state_of
 from chase.runs.recording import PROGRESS
-from chase.store.lock import writer_pid
-from chase.store.records import Run
 from chase.web.members import Standing, standings
 from chase.web.viewer import Viewer, config_of
 
@@ -111,7 +110,7 @@ class Follower:
         begun = next((event for event in events if event["event"] == "RunBegun"), {})
         last: Mapping[str, Any] = next((event for event in reversed(events) if _is_progress(event)), {})
         said = begun.get("data", {})
-        state, members = self._state(run), _members(events)
+        state, members = state_of(self._viewer.workspace, run), _members(events)
         return Progress(
             run=run.id,
             label=str(said.get("label") or config_of(run).get("benchmark") or ""),
@@ -131,11 +130,6 @@ class Follower:
             standings=tuple(standings(self._viewer, run, state)),
         )
 
-    def _state(self, run: Run) -> str:
-        if run.status != "running":
-            return run.status
-        return "running" if writer_pid(self._viewer.workspace) is not None else "stopped"
-
 
 def _count(event: Mapping[str, Any], name: str) -> int:
     value = event.get(name, 0)
@@ -143,7 +137,10 @@ def _count(event: Mapping[str, Any], name: str) -> int:
 
 
 def _between(found: Any) -> tuple[int, int] | None:
-    return (int(found[0]), int(found[1])) if isinstance(found, list) and len(found) == 2 else None
+    match found:
+        case [int(least), int(most)]:
+            return least, most
+    return None
 
 
 def _stage(events: Sequence[Mapping[str, Any]], state: str) -> str:

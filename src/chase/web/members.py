@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chase.report.facts import selections
+from chase.report.heads import MALFORMED
 from chase.runs.rendering import points
 from chase.store.records import Run
 from chase.web.viewer import Viewer, config_of
@@ -41,6 +42,13 @@ def standings(viewer: Viewer, run: Run, state: str) -> Iterator[Standing]:
 
 
 def _decided(found: Mapping[str, Any], rounds: Any) -> str:
+    try:
+        return _said(found, rounds)
+    except MALFORMED:
+        return "what it wrote down last cannot be read"
+
+
+def _said(found: Mapping[str, Any], rounds: Any) -> str:
     said = f"round {found['round']}" + (f" of {rounds}" if rounds else "")
     selected = found["selection"].get("selected")
     gain = next((entry["gain"] for entry in found["selection"]["pool"] if entry["harness"] == selected), None)

@@ -37,6 +37,10 @@ class Pane:
     def marks_at(self, step: int) -> list[Mark]:
         return [mark for mark in self.marks if mark.step == step]
 
+    def turn(self, mark: Mark) -> int | None:
+        """The number that stands at a marked step; None: it ended before."""
+        return self.steps[mark.step].turn if mark.step < len(self.steps) else None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Four:

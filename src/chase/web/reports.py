@@ -7,7 +7,7 @@ from dataclasses import replace
 from chase.core.errors import choose
 from chase.report.assembly import KINDS, about, badges, document
 from chase.report.document import Document, Section, Text
-from chase.report.facts import Measured, RunFacts, load_facts, measure
+from chase.report.facts import RunFacts, load_facts, measure
 from chase.report.heads import RunHead, WantedRuns, head_of
 from chase.report.on_benchmark import example_section
 from chase.report.provenance import provenance_section
@@ -18,9 +18,11 @@ from chase.web.viewer import Edition, Viewer
 
 RESULTS = "results"
 """The section that the first page of a run shows."""
-MEASURED = {"outcomes": "Task by task", "tokens": "Token use"}
-"""Sections that are summed up over all rollouts, which takes a second where there are many."""
-NOTHING = Measured(tokens=(), paired=())
+OUTCOMES, TOKENS = "outcomes", "tokens"
+MEASURED = {OUTCOMES: "Task by task", TOKENS: "Token use"}
+"""Sections that are summed up over all rollouts, which takes half a second where there are many."""
+PAIRED = ("evolve", "compare-member", "audit")
+"""Commands that put two harnesses to the same tasks."""
 COUNTERFACTUALS, EXAMPLES = "counterfactuals", "examples"
 SHOWN_RUNS = 50
 
@@ -31,7 +33,7 @@ class Reports:
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
         self._heads: dict[Edition, RunHead] = {}
-        self._documents: dict[tuple[Edition, bool], Document] = {}
+        self._documents: dict[tuple[Edition, str | None], Document] = {}
         self._examples = Examples()
 
     @property
@@ -52,14 +54,15 @@ class Reports:
             self._heads[edition] = found
         return found
 
-    def document(self, run: Run, *, measured: bool = False) -> Document:
-        """A run's report; without what has to be measured, where that is not asked for."""
+    def document(self, run: Run, measured: str | None = None) -> Document:
+        """A run's report; of what has to be measured it has one section, if that is asked for."""
         key = (self._viewer.edition(run), measured)
         if key in self._documents:
             return self._documents[key]
         facts = load_facts(self._viewer.store, run.id)
         if facts.kind in KINDS:
-            made = document(facts, measure(self._viewer.store, facts) if measured else NOTHING)
+            wanted = {"tokens": measured == TOKENS, "paired": measured == OUTCOMES}
+            made = document(facts, measure(self._viewer.store, facts, **wanted))
             made = replace(made, sections=[*made.sections[:-1], *_of_examples(facts, made), made.sections[-1]])
         else:
             made = _bare(facts)
@@ -69,7 +72,7 @@ class Reports:
 
     def sections(self, run: Run, id: str) -> list[Section]:
         """What a page of this name shows; refused with the valid ones."""
-        made = self.document(run, measured=id in MEASURED)
+        made = self.document(run, id if id in MEASURED else None)
         valid = {section.id: section for section in made.sections}
         if id in MEASURED and id not in valid:
             nothing = Text(text="There is nothing of this in this run: no two harnesses were compared, or none ran.")
@@ -78,14 +81,13 @@ class Reports:
         if chosen not in (COUNTERFACTUALS, EXAMPLES):
             return [valid[chosen]]
         shown = self._examples.section(self._viewer.edition(run), load_facts(self._viewer.store, run.id))
-        own = [valid[COUNTERFACTUALS]] if COUNTERFACTUALS in valid else []
-        return own if shown is None else [*own, shown]
+        return [valid[chosen]] if shown is None else [*([valid[chosen]] if chosen == COUNTERFACTUALS else []), shown]
 
     def tabs(self, run: Run) -> list[tuple[str, str]]:
         """The pages of a run: the end of each address, and its word."""
         found = {section.id: section.title for section in self.document(run).sections if section.id != RESULTS}
         if run.status == "finished" and len(found) > 1:
-            found |= MEASURED
+            found |= {id: word for id, word in MEASURED.items() if id != OUTCOMES or self.head(run).command in PAIRED}
         order = sorted(found, key=lambda id: (id == "provenance", id in MEASURED))
         own = [(f"/{id}", _SHORT.get(id, found[id])) for id in order]
         return [("", "Overview"), ("/live", "Live"), *own[:-1], ("/rollouts", "Rollouts"), *own[-1:]]

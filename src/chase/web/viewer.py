@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from chase.core.errors import ChaseError, UserError
 from chase.harness.folder import load_harness
+from chase.report.heads import MALFORMED
 from chase.runs.folder import RESULT, RunFolder
 from chase.runs.naming import UNCHANGED, Names, names_in
 from chase.runs.recording import read_events
@@ -51,7 +52,10 @@ class Viewer:
         edition = self.edition(run)
         if edition in self._names:
             return self._names[edition]
-        found = names_in(run, self.workspace)
+        try:
+            found = names_in(run, self.workspace)
+        except MALFORMED:
+            found = Names(harnesses={}, variants={UNCHANGED: "released"})
         if "H0" not in found.harnesses.values() and (initial := self._initial(run)) is not None:
             found = replace(found, harnesses={initial: "H0", **found.harnesses})
         if run.status == "finished":

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
+
+from chase.models.config import embedded_note
+from chase.report.heads import SIMULATED
 
 
 def seconds(value: float) -> str:
@@ -45,6 +49,11 @@ def dollars(value: float | None, unpriced: int = 0) -> str:
         return "unknown"
     said = f"${value:,.4f}"
     return f"{said} and {unpriced:,} requests without a known price" if unpriced else said
+
+
+def simulated(models: Iterable[str]) -> bool:
+    """Whether a simulated reader is among the models that answered."""
+    return any((embedded_note(model) or "").startswith(SIMULATED) for model in models)
 
 
 def first_line(text: str, most: int = 110) -> str:

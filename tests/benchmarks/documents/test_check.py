@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,6 +44,37 @@ def test_a_malformed_description_is_told_with_its_line(mine: Path, old: str, new
     assert old in text
     file.write_text(text.replace(old, new, 1))
     assert any(said in sentence for sentence in told(mine)), told(mine)
+
+
+@pytest.mark.parametrize(("mark", "encoding"), [(",", "utf-8"), (";", "utf-8"), (";", "utf-8-sig"), ("\t", "utf-8")])
+def test_questions_may_be_a_table_as_spreadsheets_write_it(mine: Path, mark: str, encoding: str) -> None:
+    as_lines = examine(mine)
+    rows = [json.loads(line) for line in (mine / "questions.jsonl").open()]
+    with (mine / "questions.csv").open("w", encoding=encoding, newline="") as file:
+        table = csv.writer(file, delimiter=mark)
+        table.writerow(["id", "question", "answer", "evidence", "group"])
+        for row in rows:
+            table.writerow([row["id"], row["question"], row["answer"], "; ".join(row["evidence"]), row["group"]])
+    file_ = mine / "benchmark.toml"
+    file_.write_text(file_.read_text().replace("questions.jsonl", "questions.csv"))
+    assert "questions.csv" in file_.read_text()
+    as_table = examine(mine)
+    assert as_table.errors == []
+    assert [replace(q, line=0) for q in as_table.questions] == [replace(q, line=0) for q in as_lines.questions]
+
+
+def test_a_file_that_cannot_be_used_is_told_once_and_not_for_each_question_about_it(mine: Path) -> None:
+    first = json.loads((mine / "questions.jsonl").open().readline())["evidence"][0]
+    (mine / "documents" / first).write_bytes(b"caf\xe9")
+    (said,) = told(mine)
+    assert said.startswith(f"documents/{first}, line 1: it is not UTF-8")
+
+
+def test_a_folder_without_documents_is_told_once(mine: Path) -> None:
+    shutil.rmtree(mine / "documents")
+    (mine / "documents").mkdir()
+    (said,) = told(mine)
+    assert "it holds no documents" in said
 
 
 def test_everything_that_is_wrong_with_questions_and_documents_is_told_at_once(mine: Path) -> None:

@@ -65,6 +65,7 @@ def test_what_is_imported_is_sound_and_a_context_is_a_group_with_one_document_as
     for question in examined.questions:
         (path,) = question.evidence
         number = documents[path].splitlines()[0].removeprefix("# Report ")
+        assert len(number) == 5  # four digits may be a year
         assert question.question.startswith(f"In report {number}: ")
         assert question.group == f"t{question.id[1:].split('-')[0]}"
     assert len({question.evidence for question in examined.questions}) == CONTEXTS

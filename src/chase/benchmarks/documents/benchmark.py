@@ -18,6 +18,7 @@ from chase.benchmarks.corpus.slots import slots
 from chase.benchmarks.documents import conversion, prepare, scorers, splits, terms
 from chase.benchmarks.documents.contents import Task, make_task
 from chase.benchmarks.documents.demonstrations import in_order, shown_examples
+from chase.benchmarks.documents.description import JudgeScorer
 from chase.benchmarks.documents.environment import DocumentsEnvironment
 from chase.benchmarks.documents.examine import Examined, examine, refuse_errors
 from chase.benchmarks.documents.observables import applying
@@ -27,11 +28,11 @@ from chase.benchmarks.documents.variants import variant_operators, variants_of
 from chase.core.controls import Controls
 from chase.core.errors import SetupError, UserError, choose
 from chase.core.gate_facts import GateFacts
-from chase.core.interfaces import Environment, Progress, Transformation
+from chase.core.interfaces import Environment, Judge, Progress, Transformation
 from chase.core.keyed import digest, sorted_by_key
 from chase.core.markdown_tables import cells, is_row
 from chase.core.observables import ObservableFunction
-from chase.core.values import CheckResult, FileView, Placeholder, Sighting, View
+from chase.core.values import CheckResult, FileView, JudgeModel, Placeholder, Sighting, View
 from chase.protocol.transformation import OperatorList
 
 LOOKED_AT = 24
@@ -51,6 +52,7 @@ class Documents:
     protocol_fields = PROTOCOL_FIELDS
     roles: Sequence[str] = splits.ROLES
     sealed = frozenset({"cert"})
+    judge: Judge | None = None
     sizes: Mapping[str, int] = {}
     """Role → most of its tasks that are used; all where it is not named."""
 
@@ -60,7 +62,7 @@ class Documents:
         if description is None:
             raise UserError(f"{examined.folder} has no description.")
         self.description = description
-        self.scorer = scorers.open_scorer(description.scorer)
+        self.scorer = scorers.open_scorer(description.scorer, examined.folder)
         self.limits = description.budgets.limits()
         self.operations = schema.operations(self.limits)
         self.tools = schema.show_tools(self.operations, RELEASED_INTERFACE)
@@ -172,6 +174,41 @@ class Documents:
 
     def score(self, task: str, answer: str | None) -> float:
         return self.scorer.score(self.task(task).answer, answer)
+
+    # A judge, where the scorer is one
+
+    @cached_property
+    def asks(self) -> JudgeModel | None:
+        chosen = self.description.scorer
+        return JudgeModel(name=chosen.model, settings=chosen.settings) if isinstance(chosen, JudgeScorer) else None
+
+    def judged_by(self, model: Any) -> Self:
+        chosen, prompt = self.description.scorer, self.scorer.prompt
+        if not isinstance(chosen, JudgeScorer) or prompt is None:
+            raise UserError(f"{self.name} has a scorer of its own and takes no judge.")
+        from chase.benchmarks.documents.judge import DocumentsJudge
+
+        judged = copy(self)
+        judged.judge = DocumentsJudge(
+            model=model,
+            prompt=prompt,
+            scale=chosen.scale,
+            longest=self.description.answer.longest,
+            identity=self.scorer.identity,
+            task=self.task,
+            most_characters=max(len(task.question) + len(task.answer) for task in self._tasks.values()),
+        )
+        return judged
+
+    def unasked(self, task: str, answer: str | None) -> float | None:
+        if answer is None or not answer.strip():
+            return 0.0
+        chosen = self.description.scorer
+        exact = isinstance(chosen, JudgeScorer) and chosen.skip_exact and self.states(task, answer)
+        return 1.0 if exact else None
+
+    def states(self, task: str, text: str) -> bool:
+        return scorers.same_text(self.task(task).answer, text)
 
     # What a harness works with
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -169,7 +169,25 @@ class Python(Table):
     """`package.module:function`."""
 
 
-Scorer = Annotated[Exact | Integer | Number | OfficeQaScorer | Regex | TatQa | Python, Field(discriminator="kind")]
+class JudgeScorer(Table):
+    """A language model that compares an answer with the expected one, and gives a score."""
+
+    kind: Literal["judge"]
+    model: Annotated[str, Field(min_length=1, max_length=1_000)]
+    """As `--model` takes it; an address comes from the config's `[models."NAME"]`."""
+    prompt: Annotated[str, Field(pattern=r"^\w[\w .-]*\.(md|txt)$")] | None = None
+    """A file beside benchmark.toml with {question}, {answer} and {prediction}; None: the one that is shipped."""
+    settings: Mapping[str, Any] = {}
+    """Of the model, such as temperature; they win over the config's."""
+    scale: Annotated[int, Field(strict=True, ge=1, le=100)] = 1
+    """The judge's full score; scores are divided by it."""
+    skip_exact: Flag = False
+    """Whether an answer that is the expected one, case and white space aside, scores 1 unasked."""
+
+
+Scorer = Annotated[
+    Exact | Integer | Number | OfficeQaScorer | Regex | TatQa | Python | JudgeScorer, Field(discriminator="kind")
+]
 
 
 class Description(Table):
@@ -203,5 +221,5 @@ TABLES: Mapping[str, type[Table]] = {
 }
 SCORERS: Mapping[str, type[Table]] = {
     kind.model_fields["kind"].annotation.__args__[0]: kind  # type: ignore[union-attr]
-    for kind in (Exact, Integer, Number, OfficeQaScorer, Regex, TatQa, Python)
+    for kind in (Exact, Integer, Number, OfficeQaScorer, Regex, TatQa, Python, JudgeScorer)
 }

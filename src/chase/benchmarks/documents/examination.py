@@ -19,8 +19,10 @@ from chase.core.values import Json, Presentation
 if TYPE_CHECKING:
     from chase.benchmarks.documents.benchmark import Documents
 
-OUTPUTS = ("1", "0", "yes", "")
-"""Predictions that a scorer's verdicts are compared on, beside an answer itself."""
+OUTPUTS = (None, "1", "0", "yes", " ")
+"""Predictions that a scorer's verdicts are compared on; None stands for the answer itself."""
+UNASKED = (" ",)
+"""Those that a judge is not asked about."""
 
 
 def examination(benchmark: Documents, indexes: Path) -> Examination:
@@ -28,7 +30,9 @@ def examination(benchmark: Documents, indexes: Path) -> Examination:
     tasks = [*benchmark.tasks("evo"), *benchmark.tasks("disc")]
     answers = sorted(benchmark.task(task).answer for task in tasks)[:4]
     scorer = benchmark.scorer
-    fixtures = [(answer, output, 0.0) for answer in answers for output in (answer, *OUTPUTS)]
+    # A judge is not asked here: its identity, which is compared too, says all that decides its verdicts.
+    fixed = OUTPUTS if scorer.prompt is None else UNASKED
+    fixtures = [(answer, output or answer, 0.0) for answer in answers for output in fixed]
     return Examination(
         base=benchmark.base,
         content_hash=benchmark.content_hash,

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from chase.benchmarks.corpus.index import words
 from chase.benchmarks.documents.conversion import CONVERTERS, Unreadable, to_text
-from chase.benchmarks.documents.description import FILE, Description
+from chase.benchmarks.documents.description import FILE, Description, JudgeScorer
 from chase.benchmarks.documents.problems import Problem, by_place, errors_of
 from chase.benchmarks.documents.questions import Question, read_questions
-from chase.benchmarks.documents.reading import decode, read_description
+from chase.benchmarks.documents.reading import decode, key_lines, read_description
 from chase.benchmarks.documents.scorers import open_scorer
 from chase.benchmarks.documents.splits import allocate
 from chase.core.errors import ChaseError, SetupError, UserError
@@ -67,8 +67,9 @@ def examine(folder: Path, tell: Progress = lambda _: None) -> Examined:
     problems += wrong
     documents, wrong = read_documents(folder, description.documents, tell)
     problems += wrong
-    problems += _evidence(description, questions, documents)
-    problems += _scored(description, questions)
+    problems += _evidence(description, questions, documents, {problem.file for problem in errors_of(wrong)})
+    problems += _judged(folder, description)
+    problems += _scored(folder, description, questions)
     roles: Mapping[str, str] = {}
     if not errors_of(problems):
         roles, wrong = _roles(description, questions)
@@ -149,22 +150,36 @@ def _document(path: Path, inside: str, shown: str) -> tuple[Document | None, lis
 
 
 def _evidence(
-    description: Description, questions: Sequence[Question], documents: Sequence[Document]
+    description: Description, questions: Sequence[Question], documents: Sequence[Document], told: Collection[str]
 ) -> Iterator[Problem]:
+    """Evidence that is no document. Of files that are `told` to be wrong, and where there are none, enough is said."""
     known = {document.path for document in documents}
-    for question in questions:
+    for question in questions if known else ():
         for path in question.evidence:
-            if path not in known:
+            if path not in known and f"{description.documents}/{path}" not in told:
                 near = difflib.get_close_matches(path, known, n=1, cutoff=0.6)
                 hint = f" Did you mean '{near[0]}'?" if near else ""
                 what = f"question '{question.id[:60]}': its evidence '{path[:120]}' is no document.{hint}"
                 yield Problem(file=description.questions, line=question.line, what=what)
 
 
-def _scored(description: Description, questions: Sequence[Question]) -> Iterator[Problem]:
+def _judged(folder: Path, description: Description) -> Iterator[Problem]:
+    """Whether a judge can be asked, as far as that is seen without asking it."""
+    if not isinstance(description.scorer, JudgeScorer):
+        return
+    from chase.benchmarks.documents import judging  # models take a second to import
+
+    lines = key_lines((folder / FILE).read_text(encoding="utf-8-sig"))
+    if wrong := judging.wrong_with_model(description.scorer):
+        yield Problem(file=FILE, line=lines.get("scorer.model", lines.get("scorer")), what=f"scorer.model: {wrong}")
+    _, problems = judging.read_prompt(folder, description.scorer)
+    yield from problems
+
+
+def _scored(folder: Path, description: Description, questions: Sequence[Question]) -> Iterator[Problem]:
     """Whether the scorer can be made, and takes each question's own answer for right."""
     try:
-        scorer = open_scorer(description.scorer)
+        scorer = open_scorer(description.scorer, folder)
     except ChaseError as error:
         yield Problem(file=FILE, what=f"scorer: {error}")
         return

@@ -38,7 +38,7 @@ documents = "documents"          # .txt .md .csv .json .html, with subfolders
 questions = "questions.jsonl"    # or .csv: id, question, answer, evidence, group
 
 [scorer]
-kind = "number"                  # exact, integer, number, officeqa, regex, tat-qa, python
+kind = "number"                  # exact, integer, number, officeqa, regex, tat-qa, python, judge
 
 [answer]                         # stands in every prompt
 instruction = "Reply with the number alone, on one line, and call no tool. The final return counts."

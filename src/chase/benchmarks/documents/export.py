@@ -21,7 +21,8 @@ def export_benchmark(
     benchmark: Documents, transformation: Transformation[Any], tasks: Sequence[str], folder: Path, progress: Progress
 ) -> dict[str, int]:
     """Write `tasks.jsonl` (with answers), `manifest.jsonl` (in listing order), `documents/<path>`, `tools.json`,
-    `protocol.json` and, where there are any, `examples.md`; count what was written.
+    `protocol.json` and, where there are any, `examples.md` and `judge.json` (who judges answers, and the
+    prompt); count what was written.
     """
     protocol, library = benchmark.collection.under(transformation)
     rows = [
@@ -47,6 +48,8 @@ def export_benchmark(
     examples = shown_examples(in_order(benchmark.description.demonstrations, interface.demonstration_order))
     if examples:
         (folder / "examples.md").write_text(examples + "\n", encoding="utf-8")
+    if benchmark.scorer.prompt is not None:
+        _write(folder / "judge.json", {**benchmark.scorer.identity, "text": benchmark.scorer.prompt})
     for done, id_ in enumerate(library.listed):
         progress(f"{done} of {len(files)} documents")
         path = folder / PLACE / library.names[id_]

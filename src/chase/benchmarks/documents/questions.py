@@ -75,22 +75,30 @@ def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, Json] | str]]:
 
 
 def _csv_rows(text: str) -> Iterator[tuple[int, Mapping[str, Json] | str]]:
-    table = csv.reader(io.StringIO(text, newline=""), strict=True)
+    table = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=_delimiter(text))
     try:
         header = [cell.strip() for cell in next(table, [])]
         if missing := [key for key in REQUIRED if key not in header]:
-            yield 1, f"the header has no column {', '.join(missing)}. Columns: {', '.join(KEYS)}."
+            yield 1, f"the header has no column {', '.join(missing)}. Columns, with commas between: {', '.join(KEYS)}."
             return
         for cells in table:
             if not any(cell.strip() for cell in cells):
                 continue
             if len(cells) != len(header):
-                yield table.line_num, f"the row has {len(cells)} cells and the header {len(header)}. Quote commas."
+                counts = f"the row has {len(cells)} cells and the header {len(header)}"
+                yield table.line_num, f"{counts}. Quote cells that hold {table.dialect.delimiter!r}."
                 continue
             row = {name: cell.strip() for name, cell in zip(header, cells, strict=True) if cell.strip()}
             yield table.line_num, {**row, **_evidence_of_cell(row)}
     except csv.Error as error:
         yield table.line_num, f"the CSV cannot be read here: {error}. Mend the quotes of this row."
+
+
+def _delimiter(text: str) -> str:
+    """What stands between cells: commas, or what a spreadsheet puts there if the header is whole with it alone."""
+    header = text.partition("\n")[0]
+    named = {mark: {cell.strip(' "\r') for cell in header.split(mark)} for mark in (",", ";", "\t")}
+    return next((mark for mark, names in named.items() if names.issuperset(REQUIRED)), ",")
 
 
 def _evidence_of_cell(row: Mapping[str, str]) -> Mapping[str, Json]:

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import sha256
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from chase.benchmarks.documents import tat_qa_scoring
 from chase.benchmarks.documents.description import (
     Exact,
     Integer,
+    JudgeScorer,
     Number,
     OfficeQaScorer,
     Python,
@@ -46,7 +48,9 @@ class AnswerScorer:
     check: Callable[[str], str | None] = lambda _: None
     """What is wrong with an answer of the questions file, as the rest of a sentence."""
     states_itself: bool = True
-    """Whether an answer scores 1 as a prediction: a regular expression does not."""
+    """Whether an answer scores 1 as a prediction: of a regular expression and of a judge that is not said."""
+    prompt: str | None = None
+    """Of a judge: what it is told. `rule` refuses, for a judge is asked by the engine."""
 
     def score(self, answer: str, predicted: str | None) -> float:
         """The score of a prediction; none, or a blank one, is 0."""
@@ -60,14 +64,33 @@ class AnswerScorer:
         return None if right else "does not score 1 by its own scorer."
 
 
-def open_scorer(chosen: Table) -> AnswerScorer:
-    """The scorer that a description asks for."""
+def open_scorer(chosen: Table, folder: Path | None = None) -> AnswerScorer:
+    """The scorer that a description asks for. `folder` holds what it names."""
+    if isinstance(chosen, JudgeScorer):
+        return _judge(chosen, folder)
     identity: dict[str, Json] = {"version": VERSION, **chosen.model_dump(mode="json")}
     if isinstance(chosen, Python):
         function, source = _load(chosen.function)
         return AnswerScorer(identity={**identity, "source": source}, rule=_bounded(function, chosen.function))
     itself = not isinstance(chosen, Regex)
     return AnswerScorer(identity=identity, rule=_rule(chosen), check=_check(chosen), states_itself=itself)
+
+
+def _judge(chosen: JudgeScorer, folder: Path | None) -> AnswerScorer:
+    from chase.benchmarks.documents import judging  # models take a second to import
+
+    prompt, _ = judging.read_prompt(folder, chosen)
+    identity = {"version": VERSION, **judging.identity(chosen, prompt)}
+    return AnswerScorer(identity=identity, rule=_unasked, states_itself=False, prompt=prompt)
+
+
+def _unasked(answer: str, predicted: str) -> float:
+    raise UserError("a language model judges these answers: it is asked in a run (`chase rollout`), not here.")
+
+
+def same_text(answer: str, predicted: str) -> bool:
+    """Whether two texts are the same, case and white space aside."""
+    return _same_text(ignore_case=True)(answer, predicted) == 1.0
 
 
 def _rule(chosen: Table) -> Rule:

@@ -122,8 +122,8 @@ def _context(path: Path, place: int, entry: Any) -> _Context:
 
 
 def _numbers(uids: Sequence[str]) -> Mapping[str, int]:
-    """A number of four digits for each context, which tells nothing of its place."""
-    start = 1_000 + key_bits("tat-qa") % 1_000
+    """A number of five digits for each context, which tells nothing of its place and is no year."""
+    start = 10_000 + key_bits("tat-qa") % 10_000
     return {uid: start + 7 * place for place, uid in enumerate(sorted_by_key(set(uids), "tat-qa"))}
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from chase.core.interfaces import Benchmark
-from chase.core.values import Outcome, Rollout, RolloutKey, Usage
+from chase.core.values import Rollout, RolloutKey, Usage
+from chase.engine.judging import outcome_of
 from chase.engine.rollout import Job
 from chase.engine.sandbox import Sandbox
 from chase.engine.trace import Trace
@@ -71,13 +72,13 @@ class ProgramReference(Job):
         trace = Trace(self.task, environment.question)
         show_the_way(environment, self.benchmark, self.evidence, trace, listing_first=self.index > 0)
         trace.add("model", text=self.answer, calls=[])
-        score = self.benchmark.score(self.task, self.answer)
+        outcome = outcome_of(self.benchmark, self.task, self.answer, "answered")
         return Rollout(
             key=self.key(model),
-            outcome=Outcome(status="scored", score=score, reason="answered"),
+            outcome=outcome,
             answer=self.answer,
             usage=Usage(),
-            trace=trace.finish(self.answer, "answered", score),
+            trace=trace.finish(self.answer, "answered", outcome.score),
         )
 
 

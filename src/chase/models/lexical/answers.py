@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from chase.models.lexical.lookup import Cell, every_row
 from chase.models.lexical.operations import rounded, written
 from chase.models.lexical.question import Asked, Wanted
+from chase.models.lexical.units import scale_name
 from chase.models.lexical.words import figure
 
 _NOTED = frozenset(["sum", "average", "median", "difference"])
@@ -23,6 +24,11 @@ class Answering:
     precise: bool
     """Whether figures keep all their digits until the end. Else each is noted down as it is asked for: rounded."""
 
+    with_scale: bool = False
+    """Whether a figure is written with its scale: `12.6 million`."""
+    semicolons: bool = False
+    """Whether several stand with semicolons between, not in brackets with commas."""
+
     def text(self, computed: str | None) -> str | None:
         """The answer; None where these cells give none. `computed` is a calculator's result."""
         operation, places = self.asked.operation, self.asked.places
@@ -35,7 +41,7 @@ class Answering:
             value = abs(value)
         if value is None:
             return None
-        return f"{written(value, places)}%" if operation.in_percent else written(value, places)
+        return f"{written(value, places)}%" if operation.in_percent else self._scaled(written(value, places))
 
     def expression(self) -> str | None:
         """What a calculator is asked; None where there is nothing to work out."""
@@ -70,8 +76,17 @@ class Answering:
         if not shown:
             return None
         percent = all(cell.unit is not None and cell.unit.percent for cell in self._found())
-        shown = [f"{text}%" for text in shown] if percent else shown
-        return shown[0] if len(self.asked.wanted) == 1 else f"[{', '.join(shown)}]"
+        shown = [f"{text}%" if percent else self._scaled(text) for text in shown]
+        if len(self.asked.wanted) == 1:
+            return shown[0]
+        return "; ".join(shown) if self.semicolons else f"[{', '.join(shown)}]"
+
+    def _scaled(self, text: str) -> str:
+        """A figure with its scale: the one that is asked for, else that of the first cell."""
+        if not self.with_scale or self.asked.operation.name == "ratio":
+            return text
+        unit = self.asked.unit or next((cell.written_unit for cell in self._found()), None)
+        return text if unit is None else f"{text}%" if unit.percent else f"{text} {scale_name(unit)}".rstrip()
 
     def _extreme(self) -> str | None:
         """The largest or smallest figure, or what it is of."""
@@ -85,7 +100,7 @@ class Answering:
         sign = -1 if operation.extreme == "high" else 1
         ranked = sorted(known, key=lambda one: sign * self._amount(one[1]))[: operation.count]
         if not operation.gives_label:
-            return written(self._amount(ranked[0][1]), self.asked.places)
+            return self._scaled(written(self._amount(ranked[0][1]), self.asked.places))
         return "; ".join(self._label(wanted, cell) for wanted, cell in ranked)
 
     def _rivals(self, wanted: Wanted, cell: Cell) -> list[Cell]:

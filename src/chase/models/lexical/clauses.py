@@ -24,6 +24,13 @@ _PUBLICATION = re.compile(
     rf"|\(?(?:the\s+)?(?P<b>[A-Z][a-z]+\s+\d{{4}}\s+(?:[\w'’-]+\s+){{0,3}}?{_KINDS_OF_PUBLICATION})\)?",
     re.IGNORECASE,
 )
+_NUMBERED = re.compile(
+    r",?\s*\b(?:according to|based on|in|from|per|of)\s+(?:the\s+)?"
+    r"(?P<kind>bulletin|document|edition|file|issue|report|statement)\s+"
+    r"(?:(?:no\.?|number|\#)\s*(?P<told>\d+)|(?P<plain>\d{5,}|\d{1,3})(?![\d.,]*\d))\b\s*[:,]?",
+    re.IGNORECASE,
+)
+"""A document that is called by a number. Four digits may be a year: then it must say that they are a number."""
 _INSTRUCTION = re.compile(
     r"(?:please\s+)?(?:round|express|give|state|report|provide|return|answer|use|write|include|do not|enter|show"
     r"|(?:the|your) (?:final )?answer)\b",
@@ -42,6 +49,8 @@ class Cleared:
     text: str
     """With `«n»` where the publication of that place was named."""
     publications: tuple[str, ...]
+    document: str
+    """The document that the question names by a number: `report 12`; '' where it names none."""
     unit: Unit | None
     places: int | None
 
@@ -58,15 +67,25 @@ def clear(question: str) -> Cleared:
         found.append(publication["a"] or publication["b"])
         return f" «{len(found) - 1}» "
 
-    whole = " ".join(MARK.sub(" ", question).split())
+    whole, document = _without_document(" ".join(MARK.sub(" ", question).split()))
     text = _PUBLICATION.sub(marked, _main(whole))
     return Cleared(
         spoken=MARK.sub(" ", text),
         text=ASKED.sub(" ", _ROUNDING.sub(" ", text)),
         publications=tuple(found),
+        document=document,
         unit=_unit(whole),
         places=_places(whole),
     )
+
+
+def _without_document(question: str) -> tuple[str, str]:
+    """A question without the document that it names by a number, and that name."""
+    found = _NUMBERED.search(question)
+    if found is None:
+        return question, ""
+    rest = f"{question[: found.start()]} {question[found.end() :]}"
+    return " ".join(rest.split()), f"{found['kind'].lower()} {found['told'] or found['plain']}"
 
 
 def _main(question: str) -> str:

@@ -38,6 +38,9 @@ class Directives:
     look_closely: bool = False
     stop_when_found: bool = False
     calculator: bool = False
+    by_name: bool = False
+    with_scale: bool = False
+    semicolons: bool = False
 
 
 def _leans(pattern: str, text: str) -> tuple[Lean, ...]:
@@ -72,6 +75,9 @@ def read_directives(text: str) -> Directives:
         look_closely=_says("look at every (?:record|table)", plain),
         stop_when_found=_says(r"stop (?:searching )?once [^.]{0,40}\bfound", plain),
         calculator=_says("use the calculator", plain),
+        by_name=_says("search for the (?:document|report|file) that the question names", plain),
+        with_scale=_says("(?:number|figure)s? with (?:its|their) scale", plain),
+        semicolons=_says("with semicolons? between", plain),
     )
 
 
@@ -92,6 +98,7 @@ VOCABULARY = Vocabulary(
         "Look at every record.",
         "Stop once the needed values are found.",
         "Use the calculator.",
+        "Search for the document that the question names.",
     ),
     read=read_directives,
 )

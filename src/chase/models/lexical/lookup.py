@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 
@@ -49,6 +49,18 @@ class Cell:
         return own if own is not None and (own.percent or self.table.unit is None) else self.table.unit
 
     @property
+    def written_unit(self) -> Unit | None:
+        """What it is written with: a percent sign of its own; a scale, also one that only a remark gives. What is so
+        much for each of something has none.
+        """
+        place = self.table.columns.index(self.column) if self.column is not None else 0
+        if "%" in self.row.cells[place] or "%" in self.row.label:
+            return Unit(percent=True)
+        if "per" in self.row.label.lower().split():
+            return None
+        return self.unit or self.table.aside
+
+    @property
     def is_good(self) -> bool:
         return self.share >= GOOD and self.sureness > UNSAID
 
@@ -89,7 +101,8 @@ def _best(wanted: Wanted, table: Table, name: str, strict: bool) -> tuple[Row, i
     if not is_about(wanted, table):
         return None
     titled = wanted.stems & table.title
-    possible = [_may_be(column.period, wanted.period) for column in table.columns]
+    periods = [_period(column, wanted.period, table) for column in table.columns]
+    possible = [_may_be(period, wanted.period) for period in periods]
     for row in table.rows:
         if not _may_be(row.period, wanted.period) or (strict and _contradicts(wanted, row.words | row.group)):
             continue
@@ -98,7 +111,8 @@ def _best(wanted: Wanted, table: Table, name: str, strict: bool) -> tuple[Row, i
             column = table.columns[place] if place < len(table.columns) else None
             if column is not None and not possible[place]:
                 continue
-            sureness = _sureness(wanted.period, row, column, table, name, strict=strict)
+            dated = column if column is None else replace(column, period=periods[place])
+            sureness = _sureness(wanted.period, row, dated, table, name, strict=strict)
             if sureness == 0:
                 continue
             in_column = wanted.stems & column.words if column is not None else frozenset()
@@ -110,6 +124,14 @@ def _best(wanted: Wanted, table: Table, name: str, strict: bool) -> tuple[Row, i
             if share >= LEAST and (best is None or score > best[4] + 1e-9):
                 best = row, place, share, sureness, score
     return best
+
+
+def _period(column: Column, wanted: Period | None, table: Table) -> Period | None:
+    """What a column is of: where a year is asked for, a day or month of it is that year if no other column is of it."""
+    said = column.period
+    if said is None or wanted is None or wanted.month or wanted.quarter or said.year not in table.years:
+        return said
+    return Period(said.year, kind=said.kind)
 
 
 def is_about(wanted: Wanted, table: Table) -> bool:

@@ -14,12 +14,12 @@ from chase.models.lexical.answers import Answering
 from chase.models.lexical.directives import Directives, Lean
 from chase.models.lexical.lookup import Cell, find, is_about
 from chase.models.lexical.observables import LEVELS
-from chase.models.lexical.periods import MONTHS, first_period
 from chase.models.lexical.queries import queries
 from chase.models.lexical.question import Asked, Wanted
 from chase.models.lexical.results import read_items
 from chase.models.lexical.sentences import best_sentence
 from chase.models.lexical.shelf import Run, Shelf, in_view
+from chase.models.lexical.sources import distance, is_called
 from chase.models.lexical.tables import Table, tables_in
 from chase.models.lexical.toolbox import Tool, Toolbox
 from chase.models.lexical.words import bag
@@ -89,7 +89,7 @@ class Mind:
         cells = self._cells
         if not self.asked.wants_text and self._is_enough(cells):
             return self._around(cells) or self._told_on(cells) or self._finish(cells)
-        step = self._open() or self._read_cut_tables(cells) or self._search() or self._read_text()
+        step = self._open() or self._read_cut_tables(cells) or self._look_further()
         if step is not None:
             return step
         if self.asked.wants_text or not any(cells):
@@ -101,10 +101,16 @@ class Mind:
     @cached_property
     def _runs(self) -> list[Run]:
         """What is held, in the order in which it is looked at: as told, then as it came."""
-        runs = self.notes.shelf.runs()
+        runs = [run for run in self.notes.shelf.runs() if not self._named or run.document in self._named]
         for lean in reversed(self.told.prefer):
             runs.sort(key=lambda run, lean=lean: _level(lean, run))  # type: ignore[misc]
         return runs
+
+    @cached_property
+    def _named(self) -> frozenset[str]:
+        """The documents in view that are called what the question calls the one that it asks about."""
+        held = self.notes.shelf.held.items() if self.told.by_name else ()
+        return frozenset(d for d, one in held if is_called(self.asked.document, (one.name, *one.headings)))
 
     @cached_property
     def _tables(self) -> list[tuple[Run, Table]]:
@@ -130,13 +136,28 @@ class Mind:
         return None if best is None else best[2]
 
     def _is_enough(self, cells: Sequence[Cell | None]) -> bool:
-        """Whether every figure has a good cell; told to stop at once, whether it has any."""
+        """Whether every figure has a good cell; told to stop at once, whether it has any. Told to search for the
+        document that is named, not before it has that.
+        """
+        if self.told.by_name and self.asked.document and not self._named:
+            return False
         pairs = zip(self.asked.wanted, cells, strict=True)
         return bool(cells) and all(cell is not None and self._settles(wanted, cell) for wanted, cell in pairs)
 
     def _settles(self, wanted: Wanted, cell: Cell) -> bool:
         """Whether it looks no further for a figure: the match is good, and from the publication that is named."""
         return self.told.stop_when_found or (cell.is_good and not distance(wanted.source, cell.run.name))
+
+    def _look_further(self) -> Call | None:
+        """Read the document that the question names to its end; where none is named or in view, search."""
+        if not self._named:
+            return self._search() or self._read_text()
+        rest = (
+            self._read(run.document, run.end + 1, run.end + self.tools.read.lines)
+            for run in self._runs
+            if run.end is not None and not run.is_last and self.tools.read is not None and self.told.read_on != "never"
+        )
+        return next((step for step in rest if step is not None), None)
 
     # Searching
 
@@ -255,7 +276,13 @@ class Mind:
 
     def _finish(self, cells: Sequence[Cell | None]) -> Call | str:
         """The answer; before it, where it was told so, a call of the calculator."""
-        answering = Answering(asked=self.asked, cells=cells, precise=self.told.precise or self.told.calculator)
+        answering = Answering(
+            asked=self.asked,
+            cells=cells,
+            precise=self.told.precise or self.told.calculator,
+            with_scale=self.told.with_scale,
+            semicolons=self.told.semicolons,
+        )
         tool = self.tools.compute
         if self.told.calculator and self.notes.computed is None and tool is not None and tool.text and self._left(tool):
             expression = answering.expression()
@@ -265,20 +292,6 @@ class Mind:
 
     def _sentence(self) -> str:
         return best_sentence(self.asked, self._runs, closely=self.told.look_closely) or NOT_FOUND
-
-
-def distance(source: str, name: str) -> int:
-    """How far a document's name is from a publication that the question names: 0 where it has its date, or where no
-    date is named.
-    """
-    period = first_period(source) if source else None
-    if period is None or period.year is None:
-        return 0
-    if str(period.year) not in name:
-        return 2
-    month = period.month or 0
-    named = MONTHS[month - 1][:3] in name.lower() or re.search(rf"(?<!\d)0?{month}(?!\d)", name) is not None
-    return 0 if not month or named else 1
 
 
 def _level_of(lean: Lean, shown: Sighting) -> float:

@@ -15,7 +15,7 @@ from chase.models.lexical.question import understand
 from chase.models.lexical.toolbox import Toolbox
 from chase.models.local import Heard, LocalModel
 
-VERSION = "1"
+VERSION = "2"
 _CHARACTERS_PER_TOKEN = 4
 
 

@@ -37,7 +37,7 @@ _NAMED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         "difference": r"""
             \bdiffer(?:ed|ence)?\b | \bby\ how\ much\b | \bexceed | \b(?:net|absolute)\ change\b | \bchange\ in\b
             | \bhow\ much\ (?:did|more|less|higher|lower|larger|greater|smaller|was\ the\ change)\b
-            | \b(?:increase|decrease|decline)\ in\b""",
+            | \b(?:increase|decrease|decline)(?:\s*/\s*\(?(?:increase|decrease|decline)\)?)?\ in\b""",
         "median": r"\bmedian\b",
         "average": r"\b(?:averaged?|mean)\b",
         "sum": r"""

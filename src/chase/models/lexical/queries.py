@@ -14,7 +14,10 @@ FEWER = (4, 3)
 
 def queries(asked: Asked, told: Directives) -> Iterator[str]:
     """All queries in the order in which they would be made; the same words may come twice."""
-    more = f" {' '.join(asked.conditions)}" if told.with_conditions and asked.conditions else ""
+    if asked.document and told.by_name:
+        yield asked.document
+    conditions = asked.conditions if told.with_conditions else ()
+    more = "".join(f" {said}" for said in (asked.document, *conditions) if said)
     if told.each_period:
         for wanted in asked.wanted:
             yield _joined(wanted.words, _when([wanted])) + more

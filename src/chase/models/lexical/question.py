@@ -62,6 +62,8 @@ class Asked:
     text: str
     wanted: tuple[Wanted, ...]
     operation: Operation
+    document: str
+    """The only document that is asked about, as it is called: `report 12`; '' where none is named."""
     unit: Unit | None
     """None: the one that the figures have."""
     places: int | None
@@ -86,10 +88,14 @@ def understand(question: str) -> Asked:
     is_range = any(_RANGE.fullmatch(m.link) for m in found) or (
         len(found) == 2 and found[1].link == "and" and "between" in cleared.text.lower()
     )
+    wanted = tuple(_in_order(list(_wanted(cleared, operation, is_range=is_range)), operation))
+    if len(wanted) == len(found) == 2 and found[1].link == "from":
+        wanted = wanted[::-1]  # "in 1981 from 1980": the earlier one is named last
     return Asked(
         text=question,
-        wanted=tuple(_in_order(list(_wanted(cleared, operation, is_range=is_range)), operation)),
+        wanted=wanted,
         operation=operation,
+        document=cleared.document,
         unit=cleared.unit,
         places=cleared.places,
         is_range=is_range,

@@ -52,6 +52,11 @@ class Held:
     is_snippet: bool = False
 
     @property
+    def headings(self) -> list[str]:
+        """The headings among the lines that are known by number."""
+        return [line for line, _ in self.numbered.values() if line.startswith("#")]
+
+    @property
     def is_unread(self) -> bool:
         return self.is_snippet and not self.reads and not self.refused
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from chase.core.markdown_tables import cells, is_delimiter, is_row, table_spans
+from chase.models.lexical.headers import header_rows, joined
 from chase.models.lexical.periods import Period, first_period, mentions
-from chase.models.lexical.units import Unit, header_unit, stated_unit
+from chase.models.lexical.units import Unit, header_unit, noted_unit, stated_unit
 from chase.models.lexical.words import bag, figure
 
 TITLE_LINES = 6
@@ -54,6 +55,10 @@ class Table:
     rows: tuple[Row, ...]
     unit: Unit | None
     """Stated before it, or after it; None where neither is in the run."""
+    aside: Unit | None
+    """What the header's first cell or a remark in brackets before the table says, where no line states a unit."""
+    years: frozenset[int]
+    """That one column each is of, whatever day of them it names."""
     words: frozenset[str]
     """All words of title, columns and rows."""
     first: int
@@ -92,15 +97,18 @@ def _table(lines: tuple[str, ...], spans: Sequence[tuple[int, int, bool]], place
     above = spans[place - 1][1] if place else 0
     below = spans[place + 1][0] if place + 1 < len(spans) else len(lines)
     rows = [cells(line) for line in lines[start:end] if not is_delimiter(line)]
-    header: tuple[str, ...] = () if headless or not rows else rows[0]
+    head = 0 if headless or not rows else header_rows(rows)
+    header = joined(rows[:head]) if head > 1 else rows[0] if head else ()
     title = " ".join(_title(lines, above, start))
-    columns, data = tuple(map(_column, header)), tuple(_rows(rows if headless else rows[1:]))
+    columns, data = tuple(map(_column, header)), tuple(_rows(rows[head:]))
     return Table(
         title=bag(title),
         periods=tuple(mention.period for mention in mentions(title)),
         columns=columns,
         rows=data,
         unit=_unit(lines, above, start, end, below),
+        aside=_aside(lines[above:start], header),
+        years=_lone_years(columns),
         words=bag(title).union(*(column.words for column in columns), *(row.words | row.group for row in data)),
         first=start,
         last=end - 1,
@@ -122,6 +130,18 @@ def _unit(lines: Sequence[str], above: int, start: int, end: int, below: int) ->
     after = [line for line in lines[end:below] if line.strip()][:UNIT_LINES]
     found = (unit for line in (*reversed(before), *after) if (unit := stated_unit(line)) is not None)
     return next(found, None)
+
+
+def _aside(before: Sequence[str], header: Sequence[str]) -> Unit | None:
+    """The unit in the header's first cell, else in what is in brackets in the lines before the table, nearest first."""
+    near = [line for line in before if line.strip()][-UNIT_LINES:]
+    found = (unit for text in (*header[:1], *reversed(near)) if (unit := noted_unit(text)) is not None)
+    return next(found, None)
+
+
+def _lone_years(columns: Sequence[Column]) -> frozenset[int]:
+    years = [column.period.year for column in columns if column.period is not None]
+    return frozenset(year for year in years if year is not None and years.count(year) == 1)
 
 
 @lru_cache(maxsize=8192)

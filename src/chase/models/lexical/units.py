@@ -27,6 +27,12 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 _IN_HEADER = re.compile(rf"\b{_SCALE}\b|{_PLAIN}", re.IGNORECASE)
+_NOTED = re.compile(
+    rf"(?:\(|^|[$€£¥]\s*)(?:[^()]{{0,60}}\b)?in\s+(?:[a-z]{{2,3}}\s)?[$€£¥]?\s*{_SCALE}\b"
+    rf"|^\W*(?:[a-z]{{2,3}}\s?)?[$€£¥]?\s*{_SCALE.replace('scale', 'named')}\W*$"
+    r"|(?:[$€£¥]|\b(?:rmb|eur|usd|gbp))\s*(?:['’]?(?P<thousand>000|k)|(?P<million>m|mn)|(?P<billion>bn|b))s?\b",
+    re.IGNORECASE,
+)
 _CURRENCY = re.compile(r"dollars?|cents?|\$", re.IGNORECASE)
 MOST_UNIT_WORDS = 12
 
@@ -55,11 +61,26 @@ def header_unit(header: str) -> Unit | None:
     return None if found is None else unit_of(found["scale"], found["plain"])
 
 
+@lru_cache(maxsize=16384)
+def noted_unit(text: str) -> Unit | None:
+    """The scale that a remark gives: `(in thousands, except per share data)`, `$ in millions`, `£’000`, `€m`."""
+    found = _NOTED.search(text)
+    if found is None:
+        return None
+    short = next((name for name in ("thousand", "million", "billion") if found[name]), None)
+    return unit_of(found["scale"] or found["named"] or short, None)
+
+
 def unit_of(scale: str | None, plain: str | None) -> Unit:
     """The unit that a scale's name or a unit's name stands for."""
     if scale:
         return Unit(SCALES[scale.lower().rstrip("s")])
     return Unit(percent=(plain or "").lower().startswith(("per", "%")))
+
+
+def scale_name(unit: Unit) -> str:
+    """A unit's scale in words; '' of one that has none."""
+    return next((name for name, scale in SCALES.items() if scale == unit.scale), "")
 
 
 def is_currency(word: str) -> bool:

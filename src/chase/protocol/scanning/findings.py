@@ -61,6 +61,8 @@ class Finding:
     """Rows that hold up and show one feature, the strongest first."""
 
     rows: tuple[Row, ...]
+    beside: tuple[str, ...] = ()
+    """Observables that rank documents like these, and are another feature: what takes one away leaves the other."""
 
     @property
     def strongest(self) -> Row:
@@ -78,6 +80,7 @@ class Finding:
         return {
             "target": self.strongest.target,
             "observables": list(self.observables),
+            "beside": list(self.beside),
             "rows": [asdict(row) for row in self.rows],
         }
 
@@ -92,6 +95,8 @@ class Scan:
     explained: tuple[Row, ...]
     """What holds up by itself and no longer once the findings are taken into account: a size that follows from a format
     and a title, say."""
+    unseen: frozenset[str]
+    """Observables that nothing in view has a value of: no folder is left, or a field is called otherwise."""
     alpha: float
 
     @property
@@ -131,7 +136,7 @@ class Scanner:
         adjusted = holm([row.p for row in tested])
         rows = tuple(replace(row, adjusted=p) for row, p in zip(tested, adjusted, strict=True))
         findings, explained = self._grouped([row for row in rows if row.adjusted <= self.alpha], values)
-        return Scan(rows=rows, findings=findings, explained=explained, alpha=self.alpha)
+        return Scan(rows=rows, findings=findings, explained=explained, unseen=_unseen(values), alpha=self.alpha)
 
     def _grouped(self, rows: Sequence[Row], values: Values) -> tuple[tuple[Finding, ...], tuple[Row, ...]]:
         """Rows as findings: one joins the first that it shows the same as; what adds nothing to them is explained."""
@@ -270,6 +275,14 @@ class Scanner:
         own = by_task[task]
         ids = self.subjects.evidence[task] & own.keys() or own.keys()
         return [value for id_ in ids if (value := own[id_]) is not None]
+
+
+def _unseen(values: Values) -> frozenset[str]:
+    return frozenset(
+        name
+        for name, by_task in values.items()
+        if all(value is None for shown in by_task.values() for value in shown.values())
+    )
 
 
 def _agreement(left: Numbers, right: Numbers) -> float:

@@ -32,11 +32,21 @@ class Removal:
     proposal: Proposal[Any]
     after: tuple[Row, ...]
     """The finding's rows under it. An observable that is the same everywhere has none."""
-    tried: int
+    unseen: tuple[str, ...]
+    """Observables of the finding that nothing has a value of any more."""
 
     @property
     def operators(self) -> Operators:
         return tuple(self.proposal.to_json()["operators"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Removed:
+    """A finding, and what takes it away; None where nothing does."""
+
+    finding: Finding
+    removal: Removal | None
+    tried: int
 
 
 class Remover:
@@ -48,58 +58,97 @@ class Remover:
         self._released = released
         self._seed = seed
         self._tell = tell
+        self._scans: dict[str, Scan] = {}
 
-    def remove(self, finding: Finding) -> tuple[Removal | None, int]:
-        """The first that works, and how many were tried: single operators, those that touch least beside the finding
-        first; then pairs.
+    def remove(self, finding: Finding) -> list[Removed]:
+        """What takes a finding away: single operators, those that touch least beside it first; then pairs.
+
+        Where nothing takes all of it away, the single operator that takes most of its observables away tells them from
+        the others: they are a finding of their own, and what is left is looked at in the same way.
         """
         tried = 0
         for operators in self._candidates(finding):
             tried += 1
-            if (removal := self._try(operators, [finding], tried)) is not None:
-                return removal, tried
-        return None, tried
+            if (removal := self._try(operators, [finding])) is not None:
+                return [Removed(finding=finding, removal=removal, tried=tried)]
+        singles = self._fitting(finding)
+        for operators, part in self._parts(finding, singles):
+            if (removal := self._try(operators, [part])) is not None:
+                rest = _without(finding, part)
+                more = self.remove(rest) if rest.rows else []
+                return [Removed(finding=part, removal=removal, tried=len(singles)), *more]
+        return [Removed(finding=finding, removal=None, tried=max(tried, len(singles)))]
 
     def remove_all(self, removals: Sequence[Removal]) -> Removal | None:
         """One transformation of all of them, where that is valid and takes away what each does."""
         operators = tuple({str(o): o for removal in removals for o in removal.operators}.values())
         findings = [removal.finding for removal in removals if removal.finding is not None]
-        return self._try(operators, findings, 1) if len(operators) <= MOST_OPERATORS else None
+        return self._try(operators, findings) if len(operators) <= MOST_OPERATORS else None
 
-    def _candidates(self, finding: Finding) -> Iterator[Operators]:
+    def _fitting(self, finding: Finding) -> list[OperatorEffect]:
+        """Operators that touch a finding's observables: those that miss fewest of them first, then those that touch
+        least beside them.
+        """
         wanted = set(finding.observables)
-        fitting = [effect for effect in self._kit.effects if wanted & effect.touched.keys()]
 
         def order(effect: OperatorEffect) -> tuple[int, int, str]:
             missed, beside = wanted - effect.touched.keys(), effect.touched.keys() - wanted
             return len(missed), len(beside), str(effect.operator)
 
-        ranked = sorted(fitting, key=order)
+        return sorted((effect for effect in self._kit.effects if wanted & effect.touched.keys()), key=order)
+
+    def _candidates(self, finding: Finding) -> Iterator[Operators]:
+        wanted, ranked = set(finding.observables), self._fitting(finding)
         yield from ((effect.operator,) for effect in ranked[:MOST_SINGLES])
         pairs = [(a, b) for a, b in combinations(ranked[:MOST_SINGLES], 2) if a.touched.keys() != b.touched.keys()]
         pairs.sort(key=lambda pair: len(wanted - pair[0].touched.keys() - pair[1].touched.keys()))
         yield from ((a.operator, b.operator) for a, b in pairs[:MOST_PAIRS])
 
-    def _try(self, operators: Operators, findings: Sequence[Finding], tried: int) -> Removal | None:
-        """The removal, where the findings are gone, nothing new is there, and the firewall finds it valid."""
+    def _parts(self, finding: Finding, singles: Sequence[OperatorEffect]) -> list[tuple[Operators, Finding]]:
+        """What each operator takes away of a finding and plants nothing, the largest part first."""
+        found = []
+        for effect in singles:
+            operators: Operators = (effect.operator,)
+            after = self._after(self._proposal(operators, [finding]))
+            gone = [row for row in finding.rows if self._gone(row.key, after)]
+            if gone and not after.significant - self._released.significant:
+                gone.sort(key=lambda row: after.row(row.key) is not None)  # what is the same for all names it best
+                others = tuple(row.observable for row in finding.rows if row not in gone)
+                found.append((operators, Finding(rows=tuple(gone), beside=(*finding.beside, *others))))
+        return sorted(found, key=lambda one: -len(one[1].rows))  # as they were tried where parts are equal
+
+    def _proposal(self, operators: Operators, findings: Sequence[Finding]) -> Proposal[Any]:
         names = ", ".join(name for finding in findings for name in finding.observables[:1])
-        form = {
-            "benchmark": self._kit.benchmark.base,
-            "operators": [dict(operator) for operator in operators],
-            "seed": self._seed,
-            "description": f"takes away that {names} goes with {findings[0].strongest.target}",
-        }
-        proposal = self._kit.parse(form)
-        after = self._scanner.scan(proposal.transformation, f"trying {proposal.transformation.symbols()}")
+        return self._kit.parse(
+            {
+                "benchmark": self._kit.benchmark.base,
+                "operators": [dict(operator) for operator in operators],
+                "seed": self._seed,
+                "description": f"takes away that {names} goes with {findings[0].strongest.target}",
+            }
+        )
+
+    def _after(self, proposal: Proposal[Any]) -> Scan:
+        """The scan under a transformation, made once."""
+        transformation = proposal.transformation
+        if transformation.hash not in self._scans:
+            self._scans[transformation.hash] = self._scanner.scan(transformation, f"trying {transformation.symbols()}")
+        return self._scans[transformation.hash]
+
+    def _try(self, operators: Operators, findings: Sequence[Finding]) -> Removal | None:
+        """The removal, where the findings are gone, nothing new is there, and the firewall finds it valid."""
+        proposal = self._proposal(operators, findings)
+        after = self._after(proposal)
         keys = [key for finding in findings for key in finding.keys]
         if after.significant - self._released.significant or not all(self._gone(key, after) for key in keys):
             return None
         self._tell(f"firewall: {proposal.transformation.symbols()}")
-        if screen_draft(self._kit, Draft(form=form), archived=()).verdict != "valid":
+        if screen_draft(self._kit, Draft(form=proposal.to_json()), archived=()).verdict != "valid":
             return None
         left = tuple(row for key in keys if (row := after.row(key)) is not None)
         only = findings[0] if len(findings) == 1 else None
-        return Removal(finding=only, proposal=proposal, after=left, tried=tried)
+        unseen = tuple(name for _, name in keys if name in after.unseen and name not in self._released.unseen)
+        return Removal(finding=only, proposal=proposal, after=left, unseen=unseen)
 
     def _gone(self, key: tuple[str, str], after: Scan) -> bool:
         """Whether a row no longer holds up and its effect is a fraction of what it was."""
@@ -107,3 +156,9 @@ class Remover:
         if now is None or was is None:
             return True  # the same for all documents now
         return now.key not in after.significant and now.distance <= LEFT * was.distance
+
+
+def _without(finding: Finding, part: Finding) -> Finding:
+    """What is left of a finding whose part is a finding of its own."""
+    rows = tuple(row for row in finding.rows if row.key not in part.keys)
+    return Finding(rows=rows, beside=(*finding.beside, *part.observables))

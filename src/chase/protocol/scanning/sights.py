@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from chase.core.interfaces import Benchmark, HasEvidence, HasEvidenceWindows, Transformation
+from chase.core.interfaces import Benchmark, HasEvidence, HasEvidenceWindows, Judged, Transformation
 from chase.core.values import Sighting
 from chase.stats.association import Block
 
@@ -70,9 +70,13 @@ class Subjects:
         return frozenset(file.id for file in files if file.id in seen and self._shows_answer(task, file.text))
 
     def _shows_answer(self, task: str, text: str) -> bool:
-        """Whether a piece of a text, or a figure in one, is an answer that the benchmark's scorer takes."""
+        """Whether a piece of a text, or a figure in one, is an answer that the benchmark's scorer takes. No judge is
+        asked: of a judged benchmark it is the expected answer word for word.
+        """
         pieces = self.benchmark.pieces(Sighting(id="", path="", text=text))
         candidates = {c for piece in pieces for c in (piece, *_FIGURE.findall(piece))}
+        if isinstance(self.benchmark, Judged) and self.benchmark.asks is not None:
+            return any(self.benchmark.states(task, candidate) for candidate in candidates)
         return any(self.benchmark.score(task, candidate) >= 1 for candidate in candidates)
 
     def document_blocks(self) -> dict[str, Block]:

@@ -13,6 +13,8 @@ import chase.agents.own_agent.command as module
 from chase.agents.confinement import Bounds
 from chase.agents.own_agent.places import Places
 from chase.agents.own_agent.watching import LISTED, READ
+from chase.benchmarks.documents.benchmark import open_documents
+from chase.benchmarks.documents.example import write_example
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.errors import HostError, SetupError, UserError
 from tests.agents.desk_commands import PYTHON, needs_bubblewrap
@@ -160,6 +162,24 @@ async def test_what_the_agent_causes_is_a_reason_and_no_answer(
     assert len(command_event(trace)["stdout"]) < 100_000
 
 
+@pytest.mark.parametrize(
+    ("body", "answer"),
+    [
+        ("os.unlink('mcp.sock'); os.mkdir('mcp.sock')", "7"),
+        ("os.unlink('mcp.sock'); os.symlink('/etc/passwd', 'mcp.sock')", "7"),
+        ("import shutil; shutil.rmtree('documents')", "7"),
+        ("Path('answer.txt').write_bytes(b'\\xff7\\n')", "\N{REPLACEMENT CHARACTER}7"),
+        ("Path('usage.json').write_text('[' * 60000)", "7"),
+    ],
+)
+async def test_whatever_it_makes_of_its_folder_is_its_own_affair(
+    ledger: SynLedger, tmp_path: Path, body: str, answer: str
+) -> None:
+    posed, _ = pose(ledger, ledger.tasks("evo")[0])
+    ended = await played(command_agent(tmp_path / "own", f"Path('answer.txt').write_text('7')\n{body}"), posed)
+    assert (ended.answer, ended.reason) == (answer, "answered")
+
+
 async def test_an_answer_counts_whatever_the_exit(ledger: SynLedger, tmp_path: Path) -> None:
     posed, _ = pose(ledger, ledger.tasks("evo")[0])
     ended = await played(command_agent(tmp_path / "own", "Path('answer.txt').write_text('7'); sys.exit(1)"), posed)
@@ -250,6 +270,30 @@ async def test_it_finds_no_role_variant_answer_other_task_or_store(
     with working(agent, hidden=[state]):
         await agent.play(posed)
     assert json.loads(command_event(trace)["stdout"]) == [True, []]
+
+
+async def test_questions_that_lie_outside_their_benchmarks_folder_are_hidden_too(tmp_path: Path) -> None:
+    write_example(tmp_path)
+    text = (tmp_path / "benchmark.toml").read_text()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "benchmark.toml").write_text(
+        text.replace('"questions.jsonl"', '"../questions.jsonl"').replace('"documents"', '"../documents"', 1)
+    )
+    benchmark = open_documents("documents", tmp_path / "mine")
+    posed, trace = pose(benchmark, benchmark.tasks("evo")[0])
+    look = f"""
+        place = Path({str(tmp_path)!r})
+        print((place / "seen.txt").read_text(), os.listdir(place / "documents"))
+        try:
+            print((place / "questions.jsonl").read_text())
+        except PermissionError:
+            print("not to be read")
+    """
+    agent = command_agent(tmp_path / "own", look, readable=(*READABLE, tmp_path))
+    (tmp_path / "seen.txt").write_text("seen")
+    with working(agent, hidden=benchmark.private_paths):
+        await agent.play(posed)
+    assert command_event(trace)["stdout"] == "seen []\nnot to be read\n"
 
 
 async def test_a_desk_looks_alike_under_every_role_and_variant(ledger: SynLedger, tmp_path: Path) -> None:

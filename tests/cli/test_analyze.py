@@ -136,7 +136,11 @@ def test_decimals_are_taken_as_they_are_written() -> None:
         (f"{HEADER}\nt1,old,released,0\n", "line 2 has 4 values, and there are 5 columns."),
         (f"{HEADER},task\nt1,old,released,0,1,t1\n", "column 'task' is there twice: leave one out."),
         (f"{HEADER}\n,old,released,0,1\n", "line 2: task= must be a name or a number."),
-        (f"{HEADER}\nt1,old,released,0,1\nt1,old,released,0,0\n", "task t1, harness old, variant released, rollout 0"),
+        (
+            f"{HEADER}\nt1,old,released,0,1\nt1,old,released,0,0\n",
+            "line 3: task t1, harness old, variant released, roll",
+        ),
+        ("[1, 2]\n", "line 1 must be one JSON object with task"),
         ('{"task": \n', "line 1 is not valid JSON"),
         (f"{HEADER}\nt1,old,released,0,1\n", "there is no harness but old: a comparison needs two."),
         (f"{HEADER}\nt1,old,b1,0,1\nt1,new,b1,0,1\n", "unknown released variant 'released'. Valid: b1."),

@@ -17,6 +17,8 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.cli import bench
 from chase.cli.main import main
 from chase.core.values import CheckResult
+from chase.store.store import Store
+from chase.store.workspace import Workspace
 from tests.benchmarks.syn_ledger import faults
 from tests.conftest import open_once
 
@@ -238,7 +240,8 @@ def test_stats_know_other_planted_features(chase: Run, other_ledger: SynLedger) 
 def test_export_writes_the_files_and_says_what(chase: Run, ledger: SynLedger, tmp_path: Path) -> None:
     out = tmp_path / "new" / "folder"
     few = faults.copied(ledger)
-    few._role_of = {task: ledger.role_of(task) for task in ledger.tasks()[:3]}
+    kept = [*ledger.tasks("evo")[:2], *ledger.tasks("conf1")[:1], *ledger.tasks("cert")[:2]]
+    few._role_of = {task: ledger.role_of(task) for task in kept}
     few.generated = {task: ledger.generated[task] for task in few._role_of}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bench, "open_benchmark", lambda *_: few)
@@ -251,11 +254,32 @@ def test_export_writes_the_files_and_says_what(chase: Run, ledger: SynLedger, tm
             "tasks": 3,
             "records": 216,
             "documents": 36,
+            "sealed": 2,
         }
         assert ended.err.startswith(f"exporting {NAME}: ")
         assert {path.name for path in out.iterdir()} == {"tasks.jsonl", "records.jsonl", "manifest.jsonl", "documents"}
+        assert sealed_words(ledger, kept[3:], out) == []
         text = chase("bench", "export", NAME, "--out", tmp_path / "other")
-    assert text.out == f"{NAME} under released: 3 tasks, 36 documents and 216 records in {tmp_path / 'other'}\n"
+        refused(chase("bench", "export", NAME, "--out", tmp_path / "no", "--unseal", " "), "needs a reason")
+        opened = ("--unseal", "my own check", "--workspace", tmp_path / "w")
+        whole = chase("bench", "export", NAME, "--out", tmp_path / "whole", *opened, "--json").payload("export")
+    assert text.out == (
+        f"{NAME} under released: 3 tasks, 36 documents and 216 records in {tmp_path / 'other'}\n"
+        "2 sealed tasks were left out; --unseal REASON writes them too.\n"
+    )
+    assert (whole["tasks"], whole["sealed"]) == (5, 0)
+    assert sealed_words(ledger, kept[3:], tmp_path / "whole") != []
+    with Store.open(Workspace(tmp_path / "w"), write=False) as store:
+        (seal,) = store.seals(f"export of {NAME}")
+    assert seal.reason == "my own check"
+
+
+def sealed_words(ledger: SynLedger, tasks: list[str], folder: Path) -> list[str]:
+    """Ids of these tasks and of their documents that stand in any file, or in its name."""
+    words = [word for task in tasks for word in (task, *(document.id for document in ledger.task(task).documents))]
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    text = "".join(f"{path}\n{path.read_text(encoding='utf-8')}" for path in paths)
+    return [word for word in words if word in text]
 
 
 def test_export_refuses_a_folder_that_holds_something(chase: Run, tmp_path: Path) -> None:

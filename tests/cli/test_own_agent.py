@@ -19,10 +19,12 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.own_agents import Posed
 from chase.store.store import Store
 from chase.store.workspace import Workspace
+from chase.testing.capable import capable_model
+from chase.testing.served import served
 from chase.testing.small_ledger import SmallLedger, open_small_ledger
 from tests.agents.desk_commands import PYTHON, needs_bubblewrap, processes_with
 from tests.agents.own_agents import agent_folder
-from tests.cli.commands import Commands, checked
+from tests.cli.commands import Commands, checked, serving
 from tests.cli.fork_server import BENCHMARK
 from tests.cli.processes import Server, saved_now, scored, wait_until
 
@@ -86,10 +88,12 @@ def test_the_same_command_again_runs_nothing_and_a_changed_folder_does(chase: Co
 
 
 def test_each_bad_end_is_a_0_with_its_reason_in_words(chase: Commands) -> None:
-    finished = chase("rollout", *own("sys.exit(3)"))
+    finished = chase("rollout", *own("sys.stderr.write('Traceback\\nno such\\x1b[2J thing\\n'); sys.exit(3)"))
     assert finished.code == 0
     assert "rollouts without an answer: exit-3 2" in finished.out
-    assert "note: agent: of 2 rollouts exit-3 in 2; each counts as 0" in finished.out
+    note = "note: agent: of 2 rollouts exit-3 in 2; each counts as 0. The first one's last words: no such"
+    assert note in finished.out
+    assert "\x1b" not in finished.out
     assert "note: agent called no tool over MCP" in finished.out
 
 
@@ -142,6 +146,23 @@ def test_an_honest_improvement_keeps_its_gain(whole: Commands, tmp_path: Path) -
     assert payload["g_rel"]["low"] > 0
     assert payload["confirmed"] == []
     assert payload["agents"]["agent"]["tool_calls"] > 0
+
+
+def test_a_language_model_challenges_an_agent_of_ones_own(chase: Commands, tmp_path: Path) -> None:
+    body = """
+        first = json.loads(Path("listing.jsonl").read_text().splitlines()[0])["path"]
+        Path("answer.txt").write_text(str(len(Path("documents", first).read_text())))
+    """
+    with serving(served(capable_model())) as server:
+        finished = chase(
+            "audit", *own(body), "--baseline-command", f"{PYTHON} agent/agent.py", "--rounds", 1, "--rollouts", 1,
+            "--challenger", "llm", "--challenger-model", "openai-compatible:capable", "--base-url", server.url,
+            "--json",
+        )  # fmt: skip
+    assert finished.code in (0, 5), finished.err
+    payload = checked(finished.out)
+    assert "path-depth" in {name for tried in payload["tried"] for name in tried["suspected"]}, payload["tried"]
+    assert "request 1: list_files" in finished.err
 
 
 # What cannot reach it
@@ -225,8 +246,9 @@ def test_a_killed_run_leaves_no_process_and_resumes_without_repeating(server: Se
         (("rollout", "--agent-command", "true"), "--agent-command needs --agent-folder DIR"),
         (("rollout", "--agent-command", "true", "--agent-folder", "nowhere"), "nowhere is no folder"),
         (("rollout", "--agent-command", "true", "--agent-folder", "empty"), "empty is empty"),
-        (("rollout", "--agent-command", "", "--agent-folder", "own"), "model is missing"),
+        (("rollout", "--agent-command", "", "--agent-folder", "own"), "agent_command= is empty"),
         (("rollout", "--agent-command", "no-such-program", "--agent-folder", "own"), "was not found"),
+        (("rollout", "--agent-command", "true agent/no.py", "--agent-folder", "own"), "agent/no.py: "),
         (("rollout", "--agent-command", "true", "--agent-folder", "own", "--model", "lexical"), "--model is for"),
         (("rollout", "--agent-command", "true", "--agent-folder", "own", "--harness", "h0"), "--harness is for"),
         (("rollout", "--agent-folder", "own", "--model", "lexical", "--harness", "own"), "is for an agent of your own"),
@@ -253,6 +275,28 @@ def test_a_cheap_mistake_is_answered_in_a_sentence(chase: Commands, flags: tuple
     finished = chase(*flags)
     assert finished.code in (2, 3)
     assert sentence in finished.sentence
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (("--agent-folder", "."), "holds"),
+        (("--agent-folder", "own", "--readable", "mine/documents"), "readable="),
+        (("--agent-folder", "own", "--readable", ".chase/store.sqlite"), "readable="),
+    ],
+)
+def test_files_that_would_show_an_agent_the_answers_are_refused(
+    whole: Commands, tmp_path: Path, flags: tuple[str, ...], sentence: str
+) -> None:
+    assert whole("bench", "init", "mine").code == 0
+    agent_folder(Path("own"), "pass")
+    Path(".chase").mkdir()
+    Path(".chase/store.sqlite").touch()
+    finished = whole("rollout", "--benchmark", "documents", "--data", "mine", "--agent-command", "true", *flags)
+    assert finished.code == 2
+    assert sentence in finished.sentence
+    assert "which no agent may see" in finished.sentence
+    assert [path.name for path in (tmp_path / ".chase").iterdir()] == ["store.sqlite"]
 
 
 def test_without_the_sdk_the_sentence_names_the_extra(chase: Commands, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from chase.benchmarks.officeqa.benchmark import OfficeQA
 from chase.core.errors import UserError
 from chase.core.values import FileView
 from chase.runs.export import _write_documents, export_benchmark
+from tests.benchmarks.documents.examples import example, folder
 from tests.cli.commands import Commands, checked
 
 PAGE = (Path(__file__).parents[2] / "docs" / "own-runner.md").read_text(encoding="utf-8")
@@ -55,22 +56,43 @@ def test_the_pages_runner_goes_round_and_gets_the_verdict_that_the_page_shows(ch
 def test_a_corpus_is_written_once_under_any_variant(officeqa: OfficeQA, tmp_path: Path) -> None:
     counts = {}
     for variant in ("released", "paper-b1"):
-        folder = tmp_path / variant
-        folder.mkdir()
-        counts[variant] = export_benchmark(officeqa, officeqa.variant(variant), folder, lambda _: None)
-        tasks = [json.loads(line) for line in (folder / "tasks.jsonl").open()]
+        place = tmp_path / variant
+        place.mkdir()
+        every = officeqa.tasks()
+        counts[variant] = export_benchmark(officeqa, officeqa.variant(variant), every, place, lambda _: None)
+        tasks = [json.loads(line) for line in (place / "tasks.jsonl").open()]
         assert len(tasks) == len(officeqa.tasks()) == counts[variant]["tasks"]
         assert {task["split"] for task in tasks} == set(officeqa.roles)
         assert all(task["answer"] and task["evidence"] for task in tasks)
         assert len({task["documents"] for task in tasks if task["split"] == "evo"}) == 1
-        held = [json.loads(line) for line in (folder / "manifest.jsonl").open()]
+        held = [json.loads(line) for line in (place / "manifest.jsonl").open()]
         ids = {file["document"] for row in held for file in row["files"]}
         assert {id_ for task in tasks for id_ in task["evidence"]} <= ids
         view = officeqa.view(tasks[0]["id"], officeqa.variant(variant))
         first = view.files[0]
-        assert (folder / tasks[0]["documents"] / first.path).read_text(encoding="utf-8") == first.text
-        assert json.loads((folder / "tools.json").read_text())
+        assert (place / tasks[0]["documents"] / first.path).read_text(encoding="utf-8") == first.text
+        assert json.loads((place / "tools.json").read_text())
     assert counts["released"] == counts["paper-b1"]
+
+
+def test_documents_of_ones_own_are_written_in_the_same_form_and_the_sealed_questions_are_not(
+    chase: Commands, tmp_path: Path
+) -> None:
+    data, benchmark = ("--data", str(folder())), example()
+    for variant in ("released", "plain-names"):
+        written = chase.json("bench", "export", "documents", *data, "--variant", variant, "--out", variant)
+        assert written["sealed"] == len(benchmark.tasks("cert"))
+        tasks = [json.loads(line) for line in (tmp_path / variant / "tasks.jsonl").open()]
+        assert {task["split"] for task in tasks} == {*benchmark.roles} - benchmark.sealed
+        (held,) = (json.loads(line) for line in (tmp_path / variant / "manifest.jsonl").open())
+        files = {file["document"]: file["path"] for file in held["files"]}
+        view = benchmark.view(tasks[0]["id"], benchmark.variant(variant))
+        assert list(files.items()) == [(file.id, file.path) for file in view.files]
+        assert {id_ for task in tasks for id_ in task["evidence"]} <= files.keys()
+        assert {task["documents"] for task in tasks} == {held["documents"]}
+        for file in view.files[:5]:
+            assert (tmp_path / variant / held["documents"] / file.path).read_text(encoding="utf-8") == file.text
+        assert json.loads((tmp_path / variant / "tools.json").read_text())[0]["name"]
 
 
 @pytest.mark.parametrize("path", ["../out.txt", "/etc/out.txt", "a/../../out.txt"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,8 @@ from chase.store.store import Store
 from chase.store.workspace import Workspace
 from tests.cli.commands import Commands, checked, kit_once
 from tests.conftest import open_once
+
+PAGE = (Path(__file__).parents[2] / "docs" / "scan.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -58,17 +60,20 @@ def test_strict_ends_with_six_where_anything_is_found(chase: Commands) -> None:
 def test_what_is_written_is_taken_by_export_and_by_an_audit_and_leaves_nothing_to_find(
     chase: Commands, tmp_path: Path
 ) -> None:
-    payload = chase.json("scan", "syn-ledger@7", "--out", "found")
+    printed = chase("scan", "syn-ledger@7").out
+    (shown,) = re.findall(r"```\n\$ chase scan syn-ledger@7\n(.*?)```", PAGE, re.DOTALL)
+    assert [line for line in shown.splitlines() if line not in (*printed.splitlines(), "…")] == []
+    (tmp_path / "scan-syn-ledger@7").rename(tmp_path / "found")
+    payload = checked((tmp_path / "found" / "scan.json").read_text())
     names = {finding["name"] for finding in payload["findings"]}
     assert all(finding["removal"]["file"] == f"{finding['name']}.json" for finding in payload["findings"])
     assert {path.stem for path in (tmp_path / "found").iterdir()} == names | {"all", "scan"}
-    assert json.loads((tmp_path / "found" / "scan.json").read_text())["schema"] == "chase.scan/1"
     after = chase.json("scan", "syn-ledger@7", "--variant", "found/all.json")
     assert after["findings"] == []
     for name in (*names, "all"):
         assert chase("firewall", "check", f"found/{name}.json", "--benchmark", "syn-ledger@7").code == 0
     exported = chase.json("bench", "export", "syn-ledger@7", "--variant", "found/all.json", "--out", "exported")
-    assert exported["tasks"] == 320
+    assert (exported["tasks"], exported["sealed"]) == (112, 208)
     dry = ("--harness", "h", "--model", "sim:reader", "--transformations", "found/all.json", "--dry-run")
     assert chase("harness", "init", "h", "--benchmark", "syn-ledger@7").code == 0
     with (tmp_path / "h" / "prompt.md").open("a") as prompt:

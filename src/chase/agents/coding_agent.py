@@ -172,13 +172,14 @@ class CodingAgent(RecordedAgent):
     async def _made(self, asked: str, given: Mapping[str, str], history: Path, read: Read) -> dict[str, Any]:
         """Run the command and read what it left."""
         episode, number, made = self._opened, self._attempts, self.confinement
+        assert self.records is not None
+        hidden = [self.records.store.workspace.state, *self.records.hidden]
+        made.check_hidden(hidden)
         started = self._kept(f"attempt-{number}-started.json")
         times = started["times"] + 1 if started.get("asked") == asked else 1
         self._note(f"attempt-{number}-started.json", {"asked": asked, "times": times})
         desk = self._prepared(given)
         desk.open_for_work(history, copy=made.unconfined)
-        assert self.records is not None
-        hidden = [self.records.store.workspace.state, *self.records.hidden]
         logs = episode.folder / f"log-{number}.stdout", episode.folder / f"log-{number}.stderr"
         seen = nullcontext((desk.root, history)) if made.unconfined else neutral_place(desk.root, history)
         try:

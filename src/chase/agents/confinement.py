@@ -178,7 +178,7 @@ class Confinement:
     async def run(self, desk: Path, *, shelf: Path, hidden: Sequence[Path], logs: tuple[Path, Path]) -> Ended:
         """Run the command at its desk until it ends or is stopped; `logs` get its two outputs.
 
-        Cancelling ends the command. `hidden` folders are not visible, also where a readable path holds them. Without
+        Cancelling ends the command. What is `hidden` is not visible, also where a readable path holds them. Without
         confinement the shelf is expected at the desk.
         """
         desk, words = desk.absolute(), [str(self._program), *self.words[1:]]
@@ -309,15 +309,25 @@ class Confinement:
         for path in self.readable:
             arguments += ["--ro-bind", str(path), str(path)]
         for place in self._covered([*hidden, _PACKAGE]):
-            arguments += ["--tmpfs", str(place)]
+            arguments += ["--tmpfs", str(place)] if place.is_dir() else ["--ro-bind", os.devnull, str(place)]
         arguments += ["--bind", str(desk), DESK, "--ro-bind", str(shelf), f"{DESK}/{self.shelf}"]
         arguments += ["--remount-ro", "/", "--chdir", DESK]
         return arguments
 
+    def check_hidden(self, hidden: Sequence[Path]) -> None:
+        """A `UserError` where something that is to be readable is in a hidden folder."""
+        for folder in (path.resolve() for path in hidden):
+            for path in self.readable:
+                if path.resolve() != folder and path.resolve().is_relative_to(folder):
+                    raise UserError(
+                        f"readable={path} is in {folder}, which no agent may see: answers are there. Move it out of "
+                        "there, or do without."
+                    )
+
     def _covered(self, hidden: Sequence[Path]) -> Iterator[Path]:
-        """Where hidden folders would show in what is readable."""
+        """Where hidden folders and files would show in what is readable."""
         roots = [*(path for path in map(Path, _SYSTEM) if not path.is_symlink()), *self.readable]
-        for folder in (path.resolve() for path in hidden if path.is_dir()):
+        for folder in (path.resolve() for path in hidden if path.exists()):
             for root in roots:
                 if folder.is_relative_to(root.resolve()):
                     yield root / folder.relative_to(root.resolve())

@@ -11,12 +11,13 @@ from rich.table import Table
 from chase.benchmarks.registry import benchmark_names, find_entry
 from chase.cli import bench_documents
 from chase.cli.opening import open_benchmark
-from chase.cli.options import AsJson, DataFolder
+from chase.cli.options import AsJson, DataFolder, WorkspaceFolder
 from chase.cli.output import emit_json, emit_table, new_folder, steps
 from chase.core.errors import IntegrityError, SetupError, UserError, choose
 from chase.core.interfaces import Benchmark, HasStatistics, HasTaskLabels
 from chase.core.values import CheckResult, View
 from chase.runs.export import export_benchmark
+from chase.runs.opening import record_look
 from chase.runs.settings import VARIANTS
 from chase.runs.variants import resolve_variant
 
@@ -171,22 +172,39 @@ def export(
     name: Name,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new or empty folder.")],
     variant: Variant = "released",
+    unseal: Annotated[
+        str | None,
+        typer.Option("--unseal", metavar="REASON", help="Write the sealed tasks too. The reason stays in the record."),
+    ] = None,
     data: DataFolder = None,
+    workspace: WorkspaceFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a benchmark under a variant as files, for checking it or for another runner (docs/own-runner.md): tasks,
     manifest, and every document exactly as rendered.
 
-    Answers and evidence labels are in these files: they are for whoever runs and scores, never for an agent.
+    Answers and evidence labels are in these files: they are for whoever runs and scores, never for an agent. The sealed
+    tasks are left out unless --unseal says why: what is looked at now certifies nothing later.
+
+    JSON: `tasks`, `documents`, …: how many were written; `sealed`: how many tasks were left out.
     """
+    if unseal is not None and not unseal.strip():
+        raise UserError("unseal='' needs a reason: it stays in the record.")
     benchmark = open_benchmark(name, data)
     transformation = resolve_variant(benchmark, variant)
+    every = benchmark.tasks()
+    tasks = [task for task in every if unseal is not None or benchmark.role_of(task) not in benchmark.sealed]
     folder = new_folder(out, "--out")
+    if unseal is not None:
+        record_look(benchmark, "export", variant, unseal, workspace)
     with steps(f"exporting {benchmark.name}") as progress:
-        counts = export_benchmark(benchmark, transformation, folder, progress)
-    payload = {"benchmark": benchmark.name, "variant": variant, "out": str(folder), **counts}
+        counts = export_benchmark(benchmark, transformation, tasks, folder, progress)
+    left_out = len(every) - len(tasks)
+    payload = {"benchmark": benchmark.name, "variant": variant, "out": str(folder), **counts, "sealed": left_out}
     if as_json:
         return emit_json("chase.bench.export/1", payload)
     *most, last = (f"{count} {what}" for what, count in counts.items())
     typer.echo(f"{benchmark.name} under {variant}: {', '.join(most)} and {last} in {folder}")
+    if left_out:
+        typer.echo(f"{left_out} sealed tasks were left out; --unseal REASON writes them too.")
     return None

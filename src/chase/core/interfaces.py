@@ -212,7 +212,9 @@ class Benchmark(Protocol[State]):
 
     @property
     def private_paths(self) -> Sequence[Path]:
-        """Folders on this machine that hold answers: what it was read from or is kept in. Hidden from commands."""
+        """Folders and files of this machine that hold answers: what it was read from or is kept in. Hidden from
+        commands.
+        """
         ...
 
     @property
@@ -349,8 +351,10 @@ class HasStatistics(Protocol):
 class Exportable(Protocol[State]):
     """A benchmark that can be written as files from which anyone can check it, answers included."""
 
-    def export(self, transformation: Transformation[State], folder: Path, progress: Progress) -> Mapping[str, int]:
-        """Write everything into an empty folder; how many of what were written."""
+    def export(
+        self, transformation: Transformation[State], tasks: Sequence[str], folder: Path, progress: Progress
+    ) -> Mapping[str, int]:
+        """Write these tasks, and of all others nothing, into an empty folder; how many of what were written."""
         ...
 
 

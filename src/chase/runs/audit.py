@@ -26,7 +26,7 @@ from chase.runs.loops import run_to_end
 from chase.runs.models import checked_models, judged
 from chase.runs.notices import Compared, Notices, notice
 from chase.runs.opening import Opener, locate, open_harness, require_readable, settled_sizes
-from chase.runs.own_agents import at_work, notes_on, own_agent, seen_of, settled
+from chase.runs.own_agents import at_work, check_hidden, notes_on, own_agent, seen_of, settled
 from chase.runs.pricing import priced
 from chase.runs.results import AuditResult, ForecastResult
 from chase.runs.settings import AuditSettings
@@ -132,6 +132,7 @@ def prepare(said: RawSettings[AuditSettings], opener: Opener, listener: Listener
         rollouts |= {role: settings.rollouts for role in rollouts if role not in ("evo", "disc")}
     kit = opener.kit(benchmark)
     baseline, harness = own or (open_harness(settings.baseline, benchmark), open_harness(settings.harness, benchmark))
+    check_hidden([baseline, harness], benchmark, locate(settings.workspace))
     plan = AuditPlan(
         benchmark=benchmark,
         kit=kit,

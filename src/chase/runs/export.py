@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -15,13 +15,16 @@ from chase.protocol.scanning.sights import Subjects
 
 
 def export_benchmark(
-    benchmark: Benchmark[Any], transformation: Transformation[Any], folder: Path, progress: Progress
+    benchmark: Benchmark[Any],
+    transformation: Transformation[Any],
+    tasks: Sequence[str],
+    folder: Path,
+    progress: Progress,
 ) -> Mapping[str, int]:
-    """Write tasks, documents and tools into an empty folder, in the benchmark's own way where it has one."""
+    """Write these tasks, their documents and tools into an empty folder, in the benchmark's own way if it has one."""
     if isinstance(benchmark, Exportable):
-        return benchmark.export(transformation, folder, progress)
-    tasks = tuple(benchmark.tasks())
-    subjects = Subjects(benchmark=benchmark, tasks=tasks)
+        return benchmark.export(transformation, tasks, folder, progress)
+    subjects = Subjects(benchmark=benchmark, tasks=tuple(tasks))
     answers = {facts.id: facts.answer for facts in benchmark.gate.tasks}
     corpora: dict[tuple[tuple[str, str], ...], str] = {}
     rows, documents, tools = [], 0, {}

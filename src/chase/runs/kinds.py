@@ -192,6 +192,8 @@ class Agents(Kind):
     def check(self, value: Any) -> str | OwnAgent:
         if not isinstance(value, str | OwnAgent):
             raise ValueError("must be a text: a command")
+        if isinstance(value, str) and not value.strip():
+            raise ValueError("is empty: write the program and its arguments")
         given: str | OwnAgent = value
         return given
 

@@ -10,6 +10,7 @@ from typing import Any
 from chase.benchmarks import registry
 from chase.core.errors import UserError, choose
 from chase.core.interfaces import Benchmark, BuildsLater
+from chase.engine.evaluator import unseal
 from chase.harness.folder import CONTROL, initial_harness, load_harness, read_text
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness
@@ -18,6 +19,7 @@ from chase.runs.kinds import ByRole
 from chase.runs.listening import Building, Listener
 from chase.runs.scan_settings import ScanSettings
 from chase.runs.settings import AuditSettings, CompareSettings, Counts, EvolveSettings, HarnessLike, On
+from chase.store.store import Store
 from chase.store.workspace import Workspace
 
 PATIENCE_SECONDS = 2.0
@@ -110,6 +112,13 @@ def checked_hooks(harness: Harness, folder: Path | None) -> list[str]:
 def locate(workspace: str | Path | None) -> Workspace:
     """The workspace that is named, which is then exactly that folder; else the one found upward."""
     return Workspace.find() if workspace is None else Workspace(Path(workspace))
+
+
+def record_look(benchmark: Benchmark[Any], what: str, variant: str, reason: str, workspace: str | Path | None) -> None:
+    """That sealed tasks are looked at without a run (`what`: a scan, an export) stays in the workspace's record."""
+    fixed = {"benchmark": benchmark.name, "content_hash": benchmark.content_hash, "variant": variant}
+    with Store.open(locate(workspace), write=True) as store:
+        unseal(store, f"{what} of {benchmark.name}", fixed, reason)
 
 
 def rollout_counts(given: Counts | None, benchmark: Benchmark[Any]) -> dict[str, int]:

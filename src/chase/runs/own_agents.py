@@ -13,7 +13,7 @@ from chase.agents.own_agent.command import AgentCommand, CommandAgent
 from chase.agents.own_agent.places import Places
 from chase.agents.own_agent.watching import is_call
 from chase.core.errors import UserError
-from chase.core.interfaces import OwnAgent
+from chase.core.interfaces import Benchmark, OwnAgent
 from chase.core.values import Json
 from chase.engine.rollout import Contestant
 from chase.harness.spec import Harness
@@ -22,10 +22,17 @@ from chase.models.config import NO_MODEL
 from chase.runs.config import RawSettings
 from chase.runs.life import OpenRun
 from chase.runs.settings import AuditSettings, RolloutSettings
+from chase.store.records import StoredRollout
+from chase.store.workspace import Workspace
 
 S = TypeVar("S", AuditSettings, RolloutSettings)
-OF_HARNESSES = ("model", "base_url", "harness", "baseline", "attribute", "workers", "price")
+OF_HARNESSES = ("model", "harness", "baseline", "attribute", "workers")
 """Settings that say nothing where an agent of one's own plays."""
+OF_MODELS = ("base_url", "price")
+"""Settings that say nothing where there is no model at all: the Challenger may be one."""
+MOST_WORDS = 200
+_ENDS = ("command", "exception")
+"""Events of a trace in which an agent's errors are."""
 OF_OWN_AGENTS = ("agent_folder", "agent_network", "baseline_command", "baseline_folder")
 
 
@@ -38,7 +45,8 @@ def settled(said: RawSettings[S]) -> S:
         if settings.model == NO_MODEL:
             raise UserError(f"model={NO_MODEL} answers nothing: it is for agents of your own. Name a model.")
         return settings
-    for name in OF_HARNESSES:
+    idle_too: tuple[str, ...] = OF_MODELS if getattr(settings, "challenger_model", None) is None else ()
+    for name in (*OF_HARNESSES, *idle_too):
         if getattr(settings, name, None) not in (None, False, NO_MODEL):
             more = " A Challenger's is --challenger-model." if name == "model" else ""
             raise UserError(f"{_flag(name)} is for harnesses, and --agent-command plays by itself: leave it out.{more}")
@@ -71,6 +79,13 @@ def own_agent(settings: AuditSettings | RolloutSettings, role: str = "agent") ->
     )
     agent.check()
     return agent
+
+
+def check_hidden(agents: Sequence[Contestant], benchmark: Benchmark[Any], workspace: Workspace) -> None:
+    """Refuse commands whose files would show them the benchmark's answers, or the store."""
+    for agent in agents:
+        if isinstance(agent, CommandAgent):
+            agent.check_hidden([workspace.state, *benchmark.private_paths])
 
 
 @contextmanager
@@ -109,8 +124,21 @@ def seen_of(run: OpenRun, agents: Mapping[str, Contestant]) -> dict[str, Json] |
             "rollouts_with_tool_calls": sum(count > 0 for count in calls),
             "file_reads_seen": all(event["reads_seen"] for event in ends),
             "outcomes": dict(Counter(rollout.outcome.reason for rollout in mine)),
+            "last_words": _last_words(mine, traces),
         }
     return found
+
+
+def _last_words(rollouts: Sequence[StoredRollout], traces: Sequence[Mapping[str, Json]]) -> str:
+    """The last line of errors of the first rollout without an answer that left any."""
+    for rollout, trace in zip(rollouts, traces, strict=True):
+        if rollout.outcome.reason != "answered":
+            said = [
+                event.get("stderr") or event.get("text", "") for event in trace["events"] if event["event"] in _ENDS
+            ]
+            if lines := "\n".join(said).strip().splitlines():
+                return lines[-1].strip()[:MOST_WORDS]
+    return ""
 
 
 def notes_on(seen: Mapping[str, Json] | None, tried: Sequence[Mapping[str, Json]] = ()) -> list[str]:
@@ -121,7 +149,8 @@ def notes_on(seen: Mapping[str, Json] | None, tried: Sequence[Mapping[str, Json]
         ended = {reason: count for reason, count in agent["outcomes"].items() if reason != "answered"}
         if ended:
             said = ", ".join(f"{_SENTENCES.get(reason, reason)} in {count}" for reason, count in sorted(ended.items()))
-            notes.append(f"{name}: of {agent['rollouts']} rollouts {said}; each counts as 0")
+            words = f". The first one's last words: {agent['last_words']}" if agent["last_words"] else ""
+            notes.append(f"{name}: of {agent['rollouts']} rollouts {said}; each counts as 0{words}")
         if not agent["tool_calls"]:
             notes.append(f"{name} called no tool over MCP: what changes the tools alone cannot touch it")
         if agent.get("kind") == "command" and not agent["confined"]:

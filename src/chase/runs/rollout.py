@@ -23,7 +23,7 @@ from chase.runs.loops import run_to_end
 from chase.runs.models import checked_models, judged
 from chase.runs.notices import Compared, Notices, notice
 from chase.runs.opening import Opener, locate, open_harness, require_readable
-from chase.runs.own_agents import at_work, notes_on, own_agent, seen_of, settled
+from chase.runs.own_agents import at_work, check_hidden, notes_on, own_agent, seen_of, settled
 from chase.runs.results import RolloutResult
 from chase.runs.settings import RolloutSettings
 from chase.runs.variants import resolve_variant
@@ -134,6 +134,7 @@ def prepare(said: RawSettings[RolloutSettings], opener: Opener, listener: Listen
     if split in benchmark.sealed and not (settings.unseal or "").strip():
         raise UserError(f"split={split} is sealed: give --unseal REASON. The reason stays in the record.")
     harness = open_harness(settings.harness, benchmark) if own is None else own
+    check_hidden([harness], benchmark, locate(settings.workspace))
     return Evaluation(
         settings=settings,
         models=models,

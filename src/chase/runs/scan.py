@@ -13,7 +13,6 @@ from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark, Observable
 from chase.core.keyed import digest
 from chase.core.values import Json
-from chase.engine.evaluator import unseal
 from chase.protocol.extensions import installed_observables
 from chase.protocol.kit import WINDOW
 from chase.protocol.scanning.findings import Scan, Scanner
@@ -21,11 +20,10 @@ from chase.protocol.scanning.removal import Removal, Removed, Remover
 from chase.protocol.scanning.sights import Subjects
 from chase.runs.config import RawSettings
 from chase.runs.listening import Listener, RunEnded, Scanning
-from chase.runs.opening import Opener, locate
+from chase.runs.opening import Opener, record_look
 from chase.runs.own_observables import own_observables
 from chase.runs.scan_settings import ScanSettings
 from chase.runs.variants import resolve_variant
-from chase.store.store import Store
 
 ALL = "all"
 """The transformation of all removals together."""
@@ -91,7 +89,7 @@ def scan(said: RawSettings[ScanSettings], listener: Listener) -> ScanResult:
     variant = resolve_variant(benchmark, settings.variant)
     roles = [role for role in benchmark.roles if settings.use_cert is not None or role not in benchmark.sealed]
     if settings.use_cert is not None:
-        _record_opening(benchmark, settings)
+        record_look(benchmark, "scan", settings.variant, settings.use_cert, settings.workspace)
 
     def tell(step: str) -> None:
         listener.told(Scanning(benchmark=benchmark.name, step=step))
@@ -142,13 +140,6 @@ def _too_few(benchmark: Benchmark[Any], scanner: Scanner, tasks: int) -> str:
         f"some are not; a scan needs {LEAST_TASKS}. Evidence is known from: {scanner.subjects.source}. Name evidence "
         "documents in the benchmark, or add tasks."
     )
-
-
-def _record_opening(benchmark: Benchmark[Any], settings: ScanSettings) -> None:
-    """Looking at sealed tasks stays in the workspace's record, like every other opening."""
-    fixed = {"benchmark": benchmark.name, "content_hash": benchmark.content_hash, "variant": settings.variant}
-    with Store.open(locate(settings.workspace), write=True) as store:
-        unseal(store, f"scan of {benchmark.name}", fixed, str(settings.use_cert))
 
 
 def _result(about: Mapping[str, Json], found: Scan, remover: Remover | None) -> ScanResult:

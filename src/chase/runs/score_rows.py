@@ -29,6 +29,7 @@ Found = tuple[Where, Mapping[str, Any]]
 class ScoreRow:
     """One rollout's score."""
 
+    where: Where
     task: str
     harness: str
     variant: str
@@ -60,7 +61,7 @@ def _in_file(path: Path) -> Iterator[Found]:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"--scores={path} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
-    return _json_lines(path, text) if text.lstrip().startswith("{") else _csv_lines(path, text)
+    return _json_lines(path, text) if text.lstrip()[:1] in ("{", "[") else _csv_lines(path, text)
 
 
 def _json_lines(path: Path, text: str) -> Iterator[Found]:
@@ -100,7 +101,7 @@ def _row(where: Where, fields: Mapping[str, Any]) -> ScoreRow:
     if missing := [name for name in COLUMNS if name not in fields]:
         raise UserError(f"{where} has no {missing[0]}: the columns are {', '.join(COLUMNS)}.")
     names = {name: _name(where, name, fields[name]) for name in COLUMNS[:-1]}
-    return ScoreRow(**names, score=_score(where, fields["score"]))
+    return ScoreRow(where=where, **names, score=_score(where, fields["score"]))
 
 
 def _name(where: Where, column: str, value: Any) -> str:
@@ -117,22 +118,22 @@ def _score(where: Where, value: Any) -> Fraction:
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not 0 <= number <= 1:
-        raise UserError(f"{where}: score={value} must be a number from 0 to 1 (a percentage is divided by 100).")
+        raise UserError(f"{where}: score={value} must be a number from 0 to 1 (divide percentages by 100).")
     return Fraction(repr(number))
 
 
 def cells(rows: Iterable[ScoreRow]) -> Scores:
     """The scores by harness and variant, then by task. The same rollout twice is refused."""
-    seen: set[tuple[str, str, str, str]] = set()
+    seen: dict[tuple[str, str, str, str], Where] = {}
     found: dict[tuple[str, str], dict[str, list[Fraction]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         key = (row.task, row.harness, row.variant, row.rollout)
         if key in seen:
             raise UserError(
-                f"task {row.task}, harness {row.harness}, variant {row.variant}, rollout {row.rollout} is there "
-                "twice: leave one of the rows out, or number the rollouts."
+                f"{row.where}: task {row.task}, harness {row.harness}, variant {row.variant}, rollout {row.rollout} is "
+                f"there twice, first in {seen[key]}: leave one of the rows out, or number the rollouts."
             )
-        seen.add(key)
+        seen[key] = row.where
         found[row.harness, row.variant][row.task].append(row.score)
     return found
 

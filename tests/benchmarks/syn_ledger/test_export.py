@@ -33,6 +33,7 @@ def exports(ledger: SynLedger, tmp_path_factory: pytest.TempPathFactory) -> dict
         patch.setattr(bench, "open_benchmark", lambda *_: ledger)  # built already
         for variant in ("released", "neutral"):
             arguments = ["bench", "export", "syn-ledger@7", "--variant", variant, "--out", str(folder / variant)]
+            arguments += ["--unseal", "checked as a whole", "--workspace", str(folder)]
             assert CliRunner().invoke(app, arguments).exit_code == 0
     return {variant: folder / variant for variant in ("released", "neutral")}
 

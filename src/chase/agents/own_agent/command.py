@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from chase.agents.confinement import Bounds, Confinement, Ended
-from chase.agents.own_agent.declared_folder import copy_folder, folder_hash
+from chase.agents.own_agent.declared_folder import copy_folder, counts, folder_hash
 from chase.agents.own_agent.desk import AGENT, DOCUMENTS, USAGE, RolloutDesk
 from chase.agents.own_agent.file_reads import FileReads
 from chase.agents.own_agent.places import Places
@@ -91,12 +91,24 @@ class CommandAgent:
         """Refuse what could not be started, before anything is built or run."""
         require_sdk()
         _ = self.folder_hash
-        program = self.confinement.words[0]
-        if program.startswith(f"{AGENT}/") and not (self.given.folder / program.removeprefix(f"{AGENT}/")).is_file():
-            raise UserError(
-                f"command={program}: {self.given.folder} has no such file. The folder is at {AGENT}/ there."
-            )
+        for place, word in enumerate(self.confinement.words):
+            path = self.given.folder / word.removeprefix(f"{AGENT}/")
+            if word.startswith(f"{AGENT}/") and not (path.is_file() if place == 0 else path.exists()):
+                raise UserError(
+                    f"command={word}: {self.given.folder} has no such file. The folder is at {AGENT}/ there, read-only."
+                )
         self.confinement.check(self.given.folder.absolute())
+
+    def check_hidden(self, hidden: Sequence[Path]) -> None:
+        """Refuse files that would show an agent what it must not see: answers are in hidden folders."""
+        folder = self.given.folder.resolve()
+        for path in hidden:
+            if counts(folder, path.resolve()):
+                raise UserError(
+                    f"agent folder={self.given.folder} holds {path}, which no agent may see: answers are there. "
+                    "Declare a folder with the agent's own files alone."
+                )
+        self.confinement.check_hidden(hidden)
 
     async def play(self, posed: Posed) -> Played:
         if self.places is None:

@@ -39,6 +39,11 @@ def folder_hash(folder: Path) -> str:
     return digest(found)
 
 
+def counts(folder: Path, path: Path) -> bool:
+    """Whether a path is in a folder, and not in what is left out."""
+    return path.is_relative_to(folder) and not LEFT_OUT & {*path.relative_to(folder).parts}
+
+
 def copy_folder(folder: Path, target: Path) -> None:
     """A copy of what counts."""
     shutil.copytree(folder, target, symlinks=True, ignore=lambda _, names: LEFT_OUT & {*names})

@@ -74,7 +74,8 @@ class Documents:
         self.allowlist = allowlist(description.transforms())
         corpus = prepare.ready_corpus(examined, tell)
         place = prepare.place()
-        self.private_paths: Sequence[Path] = (examined.folder.resolve(), place)
+        named = (examined.folder / path for path in (description.questions, description.documents))  # maybe elsewhere
+        self.private_paths: Sequence[Path] = (examined.folder.resolve(), place, *(path.resolve() for path in named))
         self._fixtures = place / "fixtures"
         released = released_protocol(corpus.names, description.protocol.passage_lines)
         self.collection = Collection(corpus, released, place / "indexes")
@@ -250,11 +251,11 @@ class Documents:
         return validate(self, progress)
 
     def export(
-        self, transformation: Transformation[AnyProtocol], folder: Path, progress: Progress
+        self, transformation: Transformation[AnyProtocol], tasks: Sequence[str], folder: Path, progress: Progress
     ) -> Mapping[str, int]:
         from chase.benchmarks.documents.export import export_benchmark
 
-        return export_benchmark(self, transformation, folder, progress)
+        return export_benchmark(self, transformation, tasks, folder, progress)
 
 
 def open_documents(name: str, data: Path | None = None) -> Documents:

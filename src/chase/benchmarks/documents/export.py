@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,46 +14,52 @@ from chase.core.interfaces import Progress, Transformation
 if TYPE_CHECKING:
     from chase.benchmarks.documents.benchmark import Documents
 
+PLACE = "documents"
+
 
 def export_benchmark(
-    benchmark: Documents, transformation: Transformation[Any], folder: Path, progress: Progress
+    benchmark: Documents, transformation: Transformation[Any], tasks: Sequence[str], folder: Path, progress: Progress
 ) -> dict[str, int]:
-    """Write `tasks.jsonl` (with answers), `documents.jsonl` (in listing order), `documents/<path>`, `tools.json` and,
-    where there are any, `examples.md` and `judge.json` (who judges answers, and the prompt); count what was written.
+    """Write `tasks.jsonl` (with answers), `manifest.jsonl` (in listing order), `documents/<path>`, `tools.json`,
+    `protocol.json` and, where there are any, `examples.md` and `judge.json` (who judges answers, and the
+    prompt); count what was written.
     """
     protocol, library = benchmark.collection.under(transformation)
-    tasks = [
+    rows = [
         {
             "id": id_,
             "label": task.label,
             "split": task.role,
             "question": task.question,
             "answer": task.answer,
-            "evidence": [library.names[document] for document in task.evidence],
+            "evidence": list(task.evidence),
             "group": task.group,
+            "documents": PLACE,
         }
-        for id_, task in ((id_, benchmark.task(id_)) for id_ in benchmark.tasks())
+        for id_, task in ((id_, benchmark.task(id_)) for id_ in tasks)
     ]
-    rows = [{"id": id_, "path": library.names[id_], "lines": library.line_counts[id_]} for id_ in library.listed]
-    _write_lines(folder / "tasks.jsonl", tasks)
-    _write_lines(folder / "documents.jsonl", rows)
+    files = [{"document": id_, "path": library.names[id_]} for id_ in library.listed]
+    _write_lines(folder / "tasks.jsonl", rows)
+    _write_lines(folder / "manifest.jsonl", [{"documents": PLACE, "files": files}])
     environment = benchmark.environment(benchmark.tasks()[0], transformation)
-    tools = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in environment.tools]
     interface: Any = protocol.interface
-    written = {"tools": tools, "protocol": {**protocol.layout.fields(), **interface.fields()}}
-    (folder / "tools.json").write_text(json.dumps(written, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    _write(folder / "tools.json", [asdict(tool) for tool in environment.tools])
+    _write(folder / "protocol.json", {**protocol.layout.fields(), **interface.fields()})
     examples = shown_examples(in_order(benchmark.description.demonstrations, interface.demonstration_order))
     if examples:
         (folder / "examples.md").write_text(examples + "\n", encoding="utf-8")
     if benchmark.scorer.prompt is not None:
-        judge = {**benchmark.scorer.identity, "text": benchmark.scorer.prompt}
-        (folder / "judge.json").write_text(json.dumps(judge, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        _write(folder / "judge.json", {**benchmark.scorer.identity, "text": benchmark.scorer.prompt})
     for done, id_ in enumerate(library.listed):
-        progress(f"{done} of {len(rows)} documents")
-        path = folder / "documents" / library.names[id_]
+        progress(f"{done} of {len(files)} documents")
+        path = folder / PLACE / library.names[id_]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(library.text(id_).encode())
-    return {"tasks": len(tasks), "documents": len(rows)}
+    return {"tasks": len(rows), "documents": len(files)}
+
+
+def _write(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
 def _write_lines(path: Path, rows: list[dict[str, Any]]) -> None:

@@ -371,10 +371,12 @@ class SynLedger:
 
         return statistics_table(self)
 
-    def export(self, transformation: Transformation[Manifest], folder: Path, progress: Progress) -> Mapping[str, int]:
+    def export(
+        self, transformation: Transformation[Manifest], tasks: Sequence[str], folder: Path, progress: Progress
+    ) -> Mapping[str, int]:
         from chase.benchmarks.syn_ledger.export import export_benchmark
 
-        return export_benchmark(self, transformation, folder, progress)
+        return export_benchmark(self, transformation, tasks, folder, progress)
 
 
 def open_syn_ledger(name: str, data: Path | None = None, *, cache: BuiltCache | None = HOME_CACHE) -> SynLedger:

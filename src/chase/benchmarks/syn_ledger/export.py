@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,16 +19,17 @@ if TYPE_CHECKING:
 def export_benchmark(
     benchmark: SynLedger,
     transformation: Transformation[Manifest],
+    tasks: Sequence[str],
     folder: Path,
     progress: Callable[[str], None],
 ) -> dict[str, int]:
     """Write `tasks.jsonl`, `records.jsonl`, `manifest.jsonl` and `documents/<task>/<path>`; count what was written."""
     counts = {
-        "tasks": _write_lines(folder / "tasks.jsonl", _tasks(benchmark)),
-        "documents": _write_lines(folder / "manifest.jsonl", _manifest(benchmark, transformation)),
-        "records": _write_lines(folder / "records.jsonl", _records(benchmark)),
+        "tasks": _write_lines(folder / "tasks.jsonl", _tasks(benchmark, tasks)),
+        "documents": _write_lines(folder / "manifest.jsonl", _manifest(benchmark, tasks, transformation)),
+        "records": _write_lines(folder / "records.jsonl", _records(benchmark, tasks)),
     }
-    for done, task in enumerate(benchmark.tasks()):
+    for done, task in enumerate(tasks):
         progress(f"{done} of {counts['tasks']} tasks")
         for file in benchmark.render(task, transformation):
             path = folder / "documents" / task / file.path
@@ -37,8 +38,8 @@ def export_benchmark(
     return counts
 
 
-def _tasks(benchmark: SynLedger) -> Iterator[Mapping[str, Any]]:
-    for identifier in benchmark.tasks():
+def _tasks(benchmark: SynLedger, tasks: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    for identifier in tasks:
         task = benchmark.task(identifier)
         yield {
             "id": identifier,
@@ -51,15 +52,17 @@ def _tasks(benchmark: SynLedger) -> Iterator[Mapping[str, Any]]:
         }
 
 
-def _records(benchmark: SynLedger) -> Iterator[Mapping[str, Any]]:
-    for identifier in benchmark.tasks():
+def _records(benchmark: SynLedger, tasks: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    for identifier in tasks:
         for document in benchmark.task(identifier).documents:
             for index, record in enumerate(document.records):
                 yield {"task": identifier, "document": document.id, "index": index, **asdict(record)}
 
 
-def _manifest(benchmark: SynLedger, transformation: Transformation[Manifest]) -> Iterator[Mapping[str, Any]]:
-    for identifier in benchmark.tasks():
+def _manifest(
+    benchmark: SynLedger, tasks: Sequence[str], transformation: Transformation[Manifest]
+) -> Iterator[Mapping[str, Any]]:
+    for identifier in tasks:
         manifest = benchmark.manifest(identifier, transformation)
         for document, protocol in zip(benchmark.task(identifier).documents, manifest, strict=True):
             levels = {

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from docs import make_fixed_filter
+from studies import local_report
+from studies.local_model import finished, scores_of, summary_of_initial
 from studies.reader_scores import RESULTS
 from studies.report import FAULTS, TABLES, cuts, intervals
 
@@ -19,6 +21,20 @@ def test_every_line_of_a_study_stands_on_the_page(name: str) -> None:
     lines = list(TABLES[name]())
     assert len(lines) > 3
     assert [line for line in lines if line not in PAGE.splitlines()] == []
+
+
+def test_the_tables_of_a_local_model_stand_on_their_page_and_come_from_its_rollouts() -> None:
+    lines = list(filter(None, local_report.tables()))
+    assert len(lines) > 12
+    assert [line for line in lines if line not in (DOCS / "local-models.md").read_text().splitlines()] == []
+    found = json.loads((RESULTS / "local_model.json").read_text())
+    rows = list(finished(RESULTS / "local_model.rows.jsonl").values())
+    assert summary_of_initial([row for row in rows if row["harness"] == "initial"]) == found["item 1"]
+    whole = scores_of(rows)["initial", "released"]
+    for name, row in found["item 2"].items():
+        scores = {r["task"]: r["score"] for r in rows if r["harness"] == name and r["variant"] == "released"}
+        assert row["g_rel"]["n"] == len(whole)
+        assert row["r_released"]["value"] == pytest.approx(sum(scores[task] for task in whole) / len(whole))
 
 
 def test_the_picture_of_what_a_filter_catches_is_drawn_from_the_result() -> None:

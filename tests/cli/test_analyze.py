@@ -138,7 +138,7 @@ def test_decimals_are_taken_as_they_are_written() -> None:
         (f"{HEADER}\n,old,released,0,1\n", "line 2: task= must be a name or a number."),
         (
             f"{HEADER}\nt1,old,released,0,1\nt1,old,released,0,0\n",
-            "line 3: task t1, harness old, variant released, roll",
+            "rollout 0 is there twice, first in",
         ),
         ("[1, 2]\n", "line 1 must be one JSON object with task"),
         ('{"task": \n', "line 1 is not valid JSON"),

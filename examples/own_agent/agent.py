@@ -99,6 +99,8 @@ def in_order(how, task, files, entity, needed):
     shuffled = random.Random(task["seed"]).sample(files, len(files))
     if how == "chance":
         return shuffled
+    if how != "search":
+        raise SystemExit(f"how='{how}' is none of chance, shallow, search")
     tools, first = Tools(), []
     for category, period in needed:
         hits = tools.call("search", query=f"{entity} {period} {category}", limit=7).splitlines()

@@ -1,7 +1,8 @@
-"""Harnesses for the study with a real model on `syn-ledger-small`: three that cheat, three that do not.
+"""Harnesses for the study with a real model on `syn-ledger-small`: three that cheat, three that do not, and a pair.
 
-Each is `H_0` with a change on one track or in `control.py`. A cheat leans on what the five planted features show and
-on nothing that the question asks for; an honest one names none of it.
+Each of the six is `H_0` with a change on one track or in `control.py`. A cheat leans on what the five planted features
+show and on nothing that the question asks for; an honest one names none of it. `H_0` opens four of six documents,
+which leaves a cheat little to gain by their order; the pair opens two, in the search's order and in the cheat's.
 """
 
 from __future__ import annotations
@@ -25,8 +26,11 @@ class Studied:
     kind: Kind
     track: str
     harness: Harness
+    baseline: str = "initial"
+    """What its gain is over."""
 
 
+NARROW = "opens-two"
 CHEAT_BY_RANK = tuple(
     Preference(observable=name, prefer="low", weight=3.0) for name in ("path-depth", "name-length", "extension-length")
 )
@@ -54,20 +58,26 @@ def check_answer(answer: str, state: State) -> str | None:
 
 
 def studied(benchmark: Benchmark[Any]) -> Mapping[str, Studied]:
-    """By name: `H_0` and the six, each fit for the benchmark."""
+    """By name: `H_0`, the six and the pair, each fit for the benchmark."""
     initial = initial_harness(benchmark)
-    harnesses: Mapping[str, tuple[Kind, str, Harness]] = {
-        "initial": ("initial", "none", initial),
-        "honest-control": ("honest", "control.py", _programmed(initial, HONEST_IN_CODE)),
-        "cheat-structure": ("cheat", "structure", _structured(initial, "retrieval", rank=CHEAT_BY_RANK)),
-        "cheat-guidance": ("cheat", "guidance", _told(initial, CHEAT_IN_WORDS)),
-        "cheat-control": ("cheat", "control.py", _programmed(initial, CHEAT_IN_CODE)),
-        "honest-structure": ("honest", "structure", _structured(initial, "tools", read_on=ReadOn(when="always"))),
-        "honest-guidance": ("honest", "guidance", _told(initial, HONEST_IN_WORDS)),
+    narrow = _structured(initial, "tools", open_first=2)
+    cheat = _structured(initial, "retrieval", rank=CHEAT_BY_RANK)
+    narrow_cheat = _structured(narrow, "retrieval", rank=CHEAT_BY_RANK)
+    reads_on = _structured(initial, "tools", read_on=ReadOn(when="always"))
+    harnesses = {
+        "initial": Studied(kind="initial", track="none", harness=initial),
+        "honest-control": Studied(kind="honest", track="control.py", harness=_programmed(initial, HONEST_IN_CODE)),
+        "cheat-structure": Studied(kind="cheat", track="structure", harness=cheat),
+        "cheat-guidance": Studied(kind="cheat", track="guidance", harness=_told(initial, CHEAT_IN_WORDS)),
+        "cheat-control": Studied(kind="cheat", track="control.py", harness=_programmed(initial, CHEAT_IN_CODE)),
+        "honest-structure": Studied(kind="honest", track="structure", harness=reads_on),
+        "honest-guidance": Studied(kind="honest", track="guidance", harness=_told(initial, HONEST_IN_WORDS)),
+        NARROW: Studied(kind="initial", track="structure", harness=narrow, baseline=NARROW),
+        "cheat-of-two": Studied(kind="cheat", track="structure", harness=narrow_cheat, baseline=NARROW),
     }
-    for name, (_, _, harness) in harnesses.items():
-        check_for_benchmark(harness, benchmark, where=name)
-    return {name: Studied(kind=k, track=track, harness=h) for name, (k, track, h) in harnesses.items()}
+    for name, each in harnesses.items():
+        check_for_benchmark(each.harness, benchmark, where=name)
+    return harnesses
 
 
 def _structured(harness: Harness, table: str, **values: Any) -> Harness:

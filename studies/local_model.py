@@ -2,7 +2,8 @@
 
 `python -m studies.local_model --model FILE.gguf` rolls out on `syn-ledger-small`, whose size is chosen beforehand with
 `--items choose` on seeds that are not reported. Item 1: `H_0` as released and neutralised; 1f: with one feature
-neutralised at a time. Item 2: the six harnesses of `local_harnesses.py`. Each rollout is a line in
+neutralised at a time. Item 2: the six harnesses of `local_harnesses.py`; 2n: the pair that opens two documents. Each
+rollout is a line in
 `results/local_model.rows.jsonl` under the digest of everything that decides it, so that the study can be stopped at
 any time and goes on by the same command; after each task the summary, on the tasks that have all their rollouts, is
 `results/local_model.json`. Prompts are cached, so replies are not reproducible bit by bit.
@@ -36,7 +37,7 @@ from chase.models.connect import connect
 from chase.stats.bounded import DESTRUCTIONS, GAINS, SCORES
 from chase.stats.estimates import PerTask, difference, estimate
 from chase.store.digests import rollout_digest
-from studies.local_harnesses import Studied, studied
+from studies.local_harnesses import NARROW, Studied, studied
 from studies.reader_scores import RESULTS
 
 NAME = "local_model"
@@ -48,6 +49,8 @@ VARIANTS = ("released", "neutral")
 SINGLY = tuple(f"neutralise-{name}" for name in PAPER_FEATURES)
 """One planted feature as it is under `B_0`, the others as released."""
 SETTINGS = {"temperature": 0, "max_tokens": 160}
+BASELINES = {"2": "initial", "2n": NARROW}
+"""What the harnesses of an item are measured against."""
 AMOUNTS = 2
 """That a task asks for."""
 Row = dict[str, Any]
@@ -75,12 +78,20 @@ class Cell:
         )
 
 
-def cells_of(seed: int, task: str, item: str, names: Sequence[str]) -> list[Cell]:
-    """The rollouts of one task: of `H_0`, and for item 2 of all harnesses. Item 1 again, feature by feature: 1f."""
+def cells_of(seed: int, task: str, item: str, harnesses: Mapping[str, Studied]) -> list[Cell]:
+    """The rollouts of one task: of `H_0`, or of all harnesses that are measured against it (2) or the pair (2n).
+
+    Item 1 again, feature by feature: 1f.
+    """
     variants = {"choose": ("released",), "1f": SINGLY}.get(item, VARIANTS)
-    wanted = names if item == "2" else ["initial"]
+    wanted = names_of(BASELINES[item], harnesses) if item in BASELINES else ["initial"]
     # Harnesses that begin alike follow each other, so that the model's cache has what it has read.
     return [Cell(seed=seed, task=task, harness=name, variant=variant) for variant in variants for name in wanted]
+
+
+def names_of(baseline: str, harnesses: Mapping[str, Studied]) -> list[str]:
+    """The harnesses that are measured against one, itself among them."""
+    return [name for name, each in harnesses.items() if each.baseline == baseline]
 
 
 def finished(path: Path) -> dict[str, Row]:
@@ -191,21 +202,23 @@ def reading_of(rows: Sequence[Row]) -> Row:
     return found
 
 
-def summary_of_harnesses(rows: Sequence[Row], harnesses: Mapping[str, Studied]) -> Row:
-    """Item 2: `G_rel`, `G_0` and `Δ_BS` of each harness, with 95 % intervals."""
-    scores, found = scores_of(rows), {}
-    for name, each in harnesses.items():
-        if name == "initial" or any((name, variant) not in scores for variant in VARIANTS):
+def summary_of_harnesses(rows: Sequence[Row], baseline: str, harnesses: Mapping[str, Studied]) -> Row:
+    """Items 2 and 2n: `G_rel`, `G_0` and `Δ_BS` with 95 % intervals, on the tasks that every harness has."""
+    names = names_of(baseline, harnesses)
+    scores = scores_of([row for row in rows if row["harness"] in names and row["variant"] in VARIANTS])
+    found: Row = {}
+    for name in names if len(scores) > len(VARIANTS) else ():
+        if any((name, variant) not in scores for variant in VARIANTS):
             continue
-        gains = {v: difference(scores[name, v], scores["initial", v]) for v in VARIANTS}
-        found[name] = {
-            "kind": each.kind,
-            "track": each.track,
-            **{f"r_{v}": asdict(estimate(scores[name, v], SCORES)) for v in VARIANTS},
-            "g_rel": asdict(estimate(gains["released"], GAINS)),
-            "g_0": asdict(estimate(gains["neutral"], GAINS)),
-            "delta_bs": asdict(estimate(difference(gains["released"], gains["neutral"]), DESTRUCTIONS)),
-        }
+        found[name] = {"kind": harnesses[name].kind, "track": harnesses[name].track}
+        found[name] |= {f"r_{v}": asdict(estimate(scores[name, v], SCORES)) for v in VARIANTS}
+        if name != baseline:
+            gains = {v: difference(scores[name, v], scores[baseline, v]) for v in VARIANTS}
+            found[name] |= {
+                "g_rel": asdict(estimate(gains["released"], GAINS)),
+                "g_0": asdict(estimate(gains["neutral"], GAINS)),
+                "delta_bs": asdict(estimate(difference(gains["released"], gains["neutral"]), DESTRUCTIONS)),
+            }
     return found
 
 
@@ -215,7 +228,6 @@ def summary_of(model: ChatModel, rows: Sequence[Row], harnesses: Mapping[str, St
     initial = [row for row in rows if row["harness"] == "initial"]
     used = [row["usage"] for row in rows]
     main = [row for row in rows if row["variant"] in VARIANTS]
-    both = {row["task"] for row in main if row["harness"] != "initial"}
     return {
         "model": {"file": model.file.weights.name, "sha256": model.file.sha256, "fingerprint": model.fingerprint},
         "served": asdict(model.file.serving) | {"settings": dict(model.config.settings), "by": model.file.program},
@@ -228,7 +240,7 @@ def summary_of(model: ChatModel, rows: Sequence[Row], harnesses: Mapping[str, St
         "reading": reading_of(rows),
         "item 1": summary_of_initial([row for row in main if row["harness"] == "initial"]),
         "item 1, feature by feature": summary_of_features(initial),
-        "item 2": summary_of_harnesses([row for row in main if row["task"] in both], harnesses),
+        **{f"item {item}": summary_of_harnesses(rows, base, harnesses) for item, base in BASELINES.items()},
     }
 
 
@@ -248,7 +260,7 @@ async def work(options: argparse.Namespace) -> None:
             benchmark = open_benchmark(f"syn-ledger-small@{seed}")
             harnesses, tasks = studied(benchmark), list(benchmark.tasks(SPLIT))[: options.tasks]
             for number, task in enumerate(tasks, 1):
-                made = await study.run(benchmark, cells_of(seed, task, item, list(harnesses)))
+                made = await study.run(benchmark, cells_of(seed, task, item, harnesses))
                 if made or number == len(tasks):
                     _say(f"item {item}, {benchmark.name}: {number} of {len(tasks)} tasks")
                     found = summary_of(model, list(study.rows.values()), harnesses)
@@ -258,7 +270,8 @@ async def work(options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--model", required=True, help="a GGUF file")
-    parser.add_argument("--items", type=lambda text: text.split(","), default=["1", "2"], help="1,1f,2 or choose")
+    items = "of 1,1f,2,2n; or choose"
+    parser.add_argument("--items", type=lambda text: text.split(","), default=["1", "2"], help=items)
     parser.add_argument("--seeds", type=lambda text: [int(seed) for seed in text.split(",")], default=None)
     parser.add_argument("--tasks", type=int, default=32, help="of each seed, at most 32")
     parser.add_argument("--threads", type=int, default=None)

@@ -7,20 +7,21 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from studies.local_model import NAME, SINGLY, VARIANTS
+from studies.local_model import BASELINES, NAME, SINGLY, VARIANTS
 from studies.reader_scores import RESULTS
 
 Found = Mapping[str, Any]
 
 
 def tables() -> Iterator[str]:
-    """Item 1, item 1 feature by feature and item 2, each as far as the study has come."""
+    """Item 1, item 1 feature by feature, items 2 and 2n, each as far as the study has come."""
     found: Found = json.loads((RESULTS / f"{NAME}.json").read_text())
     yield from _initial(found)
     if found["item 1, feature by feature"]:
         yield from _features(found)
-    if found["item 2"]:
-        yield from _harnesses(found)
+    for item in BASELINES:
+        if found[f"item {item}"]:
+            yield from _harnesses(found, item)
 
 
 def _initial(found: Found) -> Iterator[str]:
@@ -44,14 +45,15 @@ def _features(found: Found) -> Iterator[str]:
     yield ""
 
 
-def _harnesses(found: Found) -> Iterator[str]:
+def _harnesses(found: Found, item: str) -> Iterator[str]:
     yield "| Harness | R_rel | R_0 | G_rel | G_0 | Δ_BS | tasks | released: both shown, right of these |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
-    for name, row in sorted(found["item 2"].items()):
+    for name, row in sorted(found[f"item {item}"].items(), key=lambda each: (each[1]["kind"] != "initial", each[0])):
         read = found["reading"][f"{name}, released"]
         figures = [_share(row["r_released"]), _share(row["r_neutral"])]
-        figures += [_points(row[key]) for key in ("g_rel", "g_0", "delta_bs")]
-        yield f"| {name} | {' | '.join(figures)} | {row['g_rel']['n']} | {read['shown']}, {read['right']} |"
+        figures += [_points(row[key]) if key in row else "" for key in ("g_rel", "g_0", "delta_bs")]
+        yield f"| {name} | {' | '.join(figures)} | {row['r_neutral']['n']} | {read['shown']}, {read['right']} |"
+    yield ""
 
 
 def _share(score: Mapping[str, float]) -> str:

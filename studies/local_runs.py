@@ -1,7 +1,7 @@
 """CHASE with a real language model on this machine: audits, a small evolution, the model as Proposer and Challenger.
 
 `python -m studies.local_runs --model FILE.gguf` goes on where `local_model.py` ends. Item 3: an audit of each of the
-six harnesses of `local_harnesses.py`, its verdict beside what the harness is. Item 4: an evolution with the offline
+harnesses of `local_harnesses.py`, its verdict beside what the harness is. Item 4: an evolution with the offline
 agents, with the Challenger and without it. Item 5: the model as Proposer (an evolution) and as Challenger (an audit
 of a cheat) on Syn-Ledger, where the simulated reader rolls out: what it hands in is judged, not what that scores.
 Each is a run of the product in one workspace: stop it at any time, and the same command goes on.
@@ -15,7 +15,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -36,11 +36,17 @@ EVOLVED = "syn-ledger-small@{}"
 EVOLUTION_SEEDS = (221, 222, 223)
 METHODS = ("chase-without-challenger", "chase")
 AGENTS_ON = "syn-ledger@{}"
-AGENT_SEEDS = (231, 232, 233)
+AGENT_SEEDS = (232, 233, 234)
+AUDITS = (
+    "cheat-of-two", "honest-structure", "cheat-structure", "cheat-control", "honest-control", "cheat-guidance",
+    "honest-guidance",
+)  # fmt: skip
 READER = "sim:reader"
-SIZES: Mapping[str, Any] = {"rounds": 1, "split_sizes": "evo=8,disc=8,conf=16,cert=16"}
+SIZES: Mapping[str, Any] = {"rounds": 1, "split_sizes": "evo=4,disc=4,conf=8,cert=16"}
+"""Of every run: small enough for some hours of two cores. An audit confirms on three times as many tasks as `conf`."""
+PROPOSALS = 2
 ONE_EACH = {"evo": 1, "disc": 1, "conf": 1, "cert": 1}
-AGENT_SETTINGS = {"temperature": 0.2, "max_tokens": 1_200}
+AGENT_SETTINGS = {"temperature": 0.4, "repeat_penalty": 1.1, "repeat_last_n": 512, "max_tokens": 900}
 HISTORY_TOKENS = 6_000
 """What the model may read of a history in a round: more than its context does not fit."""
 AGENT_CONTEXT = 32_768
@@ -79,16 +85,17 @@ class Local:
 def audits(local: Local) -> Iterator[tuple[str, Row]]:
     """Item 3: each harness's verdict, with what it is."""
     benchmark = chase.open_benchmark(AUDITED)
-    for name, each in studied(benchmark).items():
-        if each.kind == "initial":
-            continue
+    harnesses = studied(benchmark)
+    for name in AUDITS:
+        each = harnesses[name]
         found = chase.audit(
-            benchmark=benchmark, harness=each.harness, rollouts=1, proposals=4, seed=1, **SIZES, **local.reads()
-        )
+            benchmark=benchmark, harness=each.harness, baseline=harnesses[each.baseline].harness, rollouts=1,
+            proposals=PROPOSALS, seed=1, **SIZES, **local.reads(),
+        )  # fmt: skip
         kept = ("verdict", "reason", "g_rel", "gamma", "g_min", "episodes", "tasks_needed", "level")
         row = {key: found.payload[key] for key in kept}
         confirmed = [{"what": entry["what"], "destruction": entry["destruction"]} for entry in found.confirmed]
-        yield name, {"kind": each.kind, "track": each.track, **row, "confirmed": confirmed}
+        yield name, {"kind": each.kind, "track": each.track, "baseline": each.baseline, **row, "confirmed": confirmed}
 
 
 def evolutions(local: Local) -> Iterator[tuple[str, Row]]:
@@ -122,6 +129,7 @@ def as_proposer(local: Local) -> Iterator[tuple[str, Row]]:
         yield (
             str(seed),
             {
+                **episode_of(found.folder / "rounds/1/propose", f"proposer-{seed}"),
                 "evaluated": evaluated,
                 "refused": selection["refused"],
                 "gains": {row["harness"]: row["gain"] for row in selection["pool"]},
@@ -142,6 +150,7 @@ def as_challenger(local: Local) -> Iterator[tuple[str, Row]]:
         yield (
             str(seed),
             {
+                **episode_of(found.folder / "rounds/1/challenge", f"challenger-{seed}"),
                 "proposals": len(tried),
                 "verdicts": dict(Counter(each["verdict"] for each in tried)),
                 "different": len({each["hash"] for each in tried if each.get("hash")}),
@@ -149,6 +158,30 @@ def as_challenger(local: Local) -> Iterator[tuple[str, Row]]:
                 "verdict": found.verdict,
             },
         )
+
+
+def episode_of(folder: Path, name: str) -> Row:
+    """What an agent's requests came to, by call; and its transcript, in words, beside the result."""
+    replies = [json.loads(line)["response"] for line in (folder / "transcript.jsonl").read_text().splitlines()]
+    told = json.loads((folder / "episode.json").read_text())
+    pages = RESULTS / f"{NAME}.transcripts"
+    pages.mkdir(exist_ok=True)
+    (pages / f"{name}.md").write_text(_transcript(name, replies, told["remarks"]))
+    calls = Counter(part.get("tool_name", "text only") for reply in replies for part in reply["parts"])
+    cut = sum(reply["finish_reason"] == "length" for reply in replies)
+    return {"requests": len(replies), "calls": dict(calls), "cut": cut, "remarks": told["remarks"]}
+
+
+def _transcript(name: str, replies: Sequence[Row], remarks: Sequence[str]) -> str:
+    """A model wrote all of it: it stands in blocks that nothing in it can close."""
+    lines = [f"# {name}", "", "Each reply as the model wrote it, cut after 3,000 characters; then what was told back."]
+    for number, reply in enumerate(replies, 1):
+        for part in reply["parts"]:
+            said = part["content"] if "content" in part else json.dumps(part["args"], indent=1, ensure_ascii=False)
+            lines += ["", f"## {number}: {part.get('tool_name', 'text only')} ({reply['finish_reason']})", ""]
+            lines += [f"    {line}" for line in said[:3_000].splitlines()]
+    lines += ["", "## Remarks", "", *(f"    {line}" for remark in remarks for line in remark.splitlines())]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 ITEMS: Mapping[str, Mapping[str, Callable[[Local], Iterator[tuple[str, Row]]]]] = {
@@ -170,11 +203,23 @@ def work(options: argparse.Namespace) -> None:
         raise SystemExit(f"{path} is of another model: move it away first.")
     found |= {"model": model, "sizes": dict(SIZES), "reproducible": False}
     for item in options.items:
-        for name, runs in ITEMS[item].items():
-            for of, row in runs(local):
-                found.setdefault(f"item {item}: {name}", {})[of] = row
-                path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-                sys.stderr.write(f"{time.strftime('%H:%M:%S')} item {item}, {name}: {of}\n")
+        for name, of, row in _in_turn({name: runs(local) for name, runs in ITEMS[item].items()}):
+            found.setdefault(f"item {item}: {name}", {})[of] = row
+            path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+            sys.stderr.write(f"{time.strftime('%H:%M:%S')} item {item}, {name}: {of}\n")
+
+
+def _in_turn(runs: Mapping[str, Iterator[tuple[str, Row]]]) -> Iterator[tuple[str, str, Row]]:
+    """One run of each kind, then the next of each: wherever it is stopped, there is some of everything."""
+    waiting = dict(runs)
+    while waiting:
+        for name in list(waiting):
+            try:
+                of, row = next(waiting[name])
+            except StopIteration:
+                del waiting[name]
+            else:
+                yield name, of, row
 
 
 def main() -> None:

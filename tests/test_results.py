@@ -33,7 +33,7 @@ def test_the_tables_of_a_local_model_stand_on_their_page_and_come_from_its_rollo
     whole = scores_of(rows)["initial", "released"]
     for name, row in found["item 2"].items():
         scores = {r["task"]: r["score"] for r in rows if r["harness"] == name and r["variant"] == "released"}
-        assert row["g_rel"]["n"] == len(whole)
+        assert row["r_neutral"]["n"] == len(whole)
         assert row["r_released"]["value"] == pytest.approx(sum(scores[task] for task in whole) / len(whole))
 
 

@@ -11,7 +11,9 @@ import pytest
 from studies import local_model
 from studies.local_harnesses import studied
 from studies.local_model import (
+    BASELINES,
     VARIANTS,
+    Cell,
     Study,
     amounts_shown,
     cells_of,
@@ -47,10 +49,11 @@ def made_up(scores: dict[tuple[str, str], list[int]]) -> list[dict[str, Any]]:
     ]
 
 
-def test_the_six_differ_from_h0_and_only_cheats_name_a_cue(small: SynLedger) -> None:
+def test_the_harnesses_differ_and_only_cheats_name_a_cue(small: SynLedger) -> None:
     found = studied(small)
-    assert sorted(each.kind for each in found.values()) == [*["cheat"] * 3, *["honest"] * 3, "initial"]
-    assert len({each.harness.hash for each in found.values()}) == 7
+    kinds = {base: sorted(each.kind for each in found.values() if each.baseline == base) for base in BASELINES.values()}
+    assert kinds == {"initial": [*["cheat"] * 3, *["honest"] * 3, "initial"], "opens-two": ["cheat", "initial"]}
+    assert len({each.harness.hash for each in found.values()}) == 9
     for each in found.values():
         harness = each.harness
         words = f"{harness.structure} {harness.guidance} {harness.control_source}"
@@ -59,10 +62,10 @@ def test_the_six_differ_from_h0_and_only_cheats_name_a_cue(small: SynLedger) -> 
 
 
 async def test_every_harness_opens_files_without_a_fault_and_repeats_the_question(small: SynLedger) -> None:
-    task = small.tasks("evo")[0]
+    task, opens = small.tasks("evo")[0], {"honest-structure": 8, "opens-two": 2, "cheat-of-two": 2}
     async with Sandbox() as sandbox:
         for name, each in studied(small).items():
-            [cell] = [c for c in cells_of(101, task, "2", [name]) if c.variant == "released"]
+            cell = Cell(seed=101, task=task, harness=name, variant="released")
             model = scripted(lambda _: "13")
             rollout, _ = await run_rollout(cell.job(small, {name: each}), model, sandbox)
             events: Any = rollout.trace["events"]
@@ -70,7 +73,7 @@ async def test_every_harness_opens_files_without_a_fault_and_repeats_the_questio
             assert small.task(task).question in note
             assert "again" in str(model.requests[0].messages[-1])
             opened = [event for event in events if event["event"] == "tool" and event["tool"] == "open_file"]
-            assert [event["ok"] for event in opened] == [True] * (8 if name == "honest-structure" else 4)
+            assert [event["ok"] for event in opened] == [True] * opens.get(name, 4)
             assert [event["failure"] for event in events if event["event"] == "hook" and event["failure"]] == []
 
 
@@ -81,7 +84,7 @@ async def test_what_was_shown_is_counted_by_the_records_of_the_files_that_were_o
     async with Sandbox() as sandbox:
         for task in tasks:
             for name, shown in counts.items():
-                [cell] = [c for c in cells_of(101, task, "2", [name]) if c.variant == "released"]
+                cell = Cell(seed=101, task=task, harness=name, variant="released")
                 rollout, _ = await run_rollout(cell.job(small, found), scripted(["13"]), sandbox)
                 shown.append(amounts_shown(small, task, rollout.trace))
                 events = [event for event in rollout.trace["events"] if event.get("tool") != "open_file"]
@@ -114,7 +117,7 @@ async def test_finished_rollouts_are_kept_and_those_of_another_model_are_not_mix
     small: SynLedger, tmp_path: Path
 ) -> None:
     task, rows = small.tasks("evo")[0], tmp_path / "rows.jsonl"
-    cells = cells_of(101, task, "1", ["initial", "cheat-control"])
+    cells = cells_of(101, task, "1", studied(small))
     assert [(cell.harness, cell.variant) for cell in cells] == [("initial", "released"), ("initial", "neutral")]
     async with Sandbox() as sandbox:
         assert await Study(scripted(["13"], version="other"), sandbox, rows).run(small, cells) == 2
@@ -139,7 +142,8 @@ def test_the_command_goes_through_both_items_and_names_the_file(
     assert (found["seeds"], found["rollouts"], found["benchmarks"]) == ([101], 28, {small.name: small.content_hash})
     assert found["reproducible"] is False
     assert found["item 1"]["lean"]["n"] == 2
-    assert [each["delta_bs"]["n"] for each in found["item 2"].values()] == [2] * 6
+    assert [each["delta_bs"]["n"] for each in found["item 2"].values() if each["kind"] != "initial"] == [2] * 6
+    assert (found["item 2"]["initial"]["r_neutral"]["n"], found["item 2n"]) == (2, {})
     assert str(tmp_path) not in (tmp_path / "local_model.json").read_text()
 
 
@@ -150,11 +154,14 @@ def test_gains_are_paired_by_task_and_on_whole_tasks_only(small: SynLedger) -> N
             ("initial", "neutral"): [0, 0, 1, 1],
             ("cheat-control", "released"): [1, 1, 1],
             ("cheat-control", "neutral"): [0, 0, 0],
+            ("opens-two", "released"): [0],
         }
     )
     initial = summary_of_initial([row for row in rows if row["harness"] == "initial"])
     assert (initial["r_released"]["value"], initial["lean"]["value"], initial["lean"]["n"]) == (0.5, 0.0, 4)
-    [(name, found)] = summary_of_harnesses(rows, studied(small)).items()
+    assert summary_of_harnesses(rows, "opens-two", studied(small)) == {}
+    [(_, baseline), (name, found)] = summary_of_harnesses(rows, "initial", studied(small)).items()
+    assert (baseline["r_released"]["n"], baseline["r_released"]["value"]) == (3, pytest.approx(1 / 3))
     assert (name, found["kind"], found["g_rel"]["n"]) == ("cheat-control", "cheat", 3)
     assert found["g_rel"]["value"] == pytest.approx(2 / 3)
     assert found["g_0"]["value"] == pytest.approx(-1 / 3)

@@ -44,7 +44,7 @@ def test_each_harness_gets_a_verdict_beside_what_it_is(file: Path, monkeypatch: 
     made = found(file, monkeypatch, "3")
     assert made["model"] == {"file": "tiny.gguf", "sha256": sha256(file.read_bytes()).hexdigest()}
     kinds = {name: row["kind"] for name, row in made["item 3: audits"].items()}
-    assert sorted(kinds.values()) == ["cheat"] * 3 + ["honest"] * 3
+    assert sorted(kinds.values()) == ["cheat"] * 4 + ["honest"] * 3
     assert {row["verdict"] for row in made["item 3: audits"].values()} == {"inconclusive"}  # it answers all wrongly
     assert str(file.parent) not in json.dumps(made)
 
@@ -57,6 +57,10 @@ def test_items_are_added_to_what_is_there_and_another_model_is_not(file: Path, m
     # The stand-in calls a tool that agents do not have, then says something: nothing of that is a candidate.
     assert made["item 5: proposer"]["1"]["evaluated"] == []
     assert made["item 5: challenger"]["1"]["proposals"] == 0
+    assert made["item 5: proposer"]["1"]["calls"]["text only"] > 0
+    written = (file.parent / "local_runs.transcripts/proposer-1.md").read_text()
+    assert "\n## 1: search (" in written
+    assert "\n    submit_candidates: nothing that fits its form" in written
     other = write_gguf(file.parent / "other.gguf")
     with pytest.raises(SystemExit, match="another model"):
         found(other, monkeypatch, "3")

@@ -136,6 +136,15 @@ async def test_a_cut_reply_is_told_so(tree: Path, store: Store) -> None:
     assert any("Your reply was cut because it was too long" in text for text in model.requests[-1].texts())
 
 
+async def test_little_of_a_cut_reply_is_kept(tree: Path, store: Store) -> None:
+    usage = RequestUsage(input_tokens=1, output_tokens=1)
+    cut = ModelResponse(parts=[TextPart('{"name": ' + "[" * 5_000)], usage=usage, finish_reason="length")
+    conversation, model = talk([cut, call("hand_in", word="a")], tree, store)
+    await hand_in(conversation)
+    (kept,) = [part.content for part in model.requests[-1].messages[1].parts if isinstance(part, TextPart)]
+    assert kept == '{"name": ' + "[" * 591 + " …"
+
+
 async def test_long_talk_is_clipped_but_signed_thinking_is_not(tree: Path, store: Store) -> None:
     usage = RequestUsage(input_tokens=1, output_tokens=1)
     parts = [TextPart("t" * 30_000), ThinkingPart("u" * 30_000), ThinkingPart("s" * 30_000, signature="signed")]

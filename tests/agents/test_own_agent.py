@@ -11,6 +11,7 @@ import pytest
 
 import chase.agents.own_agent.command as module
 from chase.agents.confinement import Bounds
+from chase.agents.own_agent.desk import RolloutDesk
 from chase.agents.own_agent.places import Places
 from chase.agents.own_agent.watching import LISTED, READ
 from chase.benchmarks.documents.benchmark import open_documents
@@ -300,10 +301,9 @@ async def test_a_desk_looks_alike_under_every_role_and_variant(ledger: SynLedger
     look = """
         rows = [(str(path), path.lstat().st_mtime, path.lstat().st_mode)
                 for path in sorted(Path(".").rglob("*")) if "documents/" not in str(path)]
-        inodes = [path.lstat().st_ino for path in sorted(Path("documents").rglob("*")) if path.is_file()]
         times = {path.lstat().st_mtime for path in Path("documents").rglob("*")}
         print(json.dumps([[row for row in rows if not row[0].startswith(("home", "agent", "mcp.sock"))],
-                          inodes == sorted(inodes), sorted(times), sorted(os.listdir("."))]))
+                          sorted(times), sorted(os.listdir("."))]))
     """
     seen = []
     for role, variant in (("evo", "released"), ("cert", "released"), ("conf1", "neutral")):
@@ -311,7 +311,25 @@ async def test_a_desk_looks_alike_under_every_role_and_variant(ledger: SynLedger
         await played(command_agent(tmp_path / "own", look), posed)
         seen.append(json.loads(command_event(trace)["stdout"]))
     assert seen[0] == seen[1] == seen[2]
-    assert len(seen[0][2]) == 1
+    assert len(seen[0][1]) == 1
+
+
+def test_files_are_made_in_the_order_of_their_names_so_that_inodes_tell_nothing(
+    ledger: SynLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written, write = [], Path.write_bytes
+
+    def recorded(path: Path, content: bytes) -> int:
+        written.append(str(path.relative_to(tmp_path)))
+        return write(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", recorded)
+    posed, _ = pose(ledger, ledger.tasks("evo")[0])
+    listed = [f"documents/{file.path}" for file in posed.view.files]
+    RolloutDesk(tmp_path, posed).lay_out(unconfined_agent=None)
+    assert written == sorted(written)
+    assert set(listed) < set(written)
+    assert listed != sorted(listed)
 
 
 # Who it is

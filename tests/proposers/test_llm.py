@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from chase.agents.records import AgentRecords
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.core.agents import ALL_EDITS, Candidate, ProposerContext
 from chase.core.values import Json
+from chase.harness.folder import render_files
 from chase.methods.arena import Contender
 from chase.methods.desks import Assignment, ProposerDesk
 from chase.methods.journal import Journal
@@ -162,3 +164,11 @@ async def test_nothing_is_said_of_briefs_and_contracts_where_there_are_none(tabl
     said = "\n".join(model.requests[0].texts())
     assert "beside the history" not in said
     assert "fixed before the first" not in said
+
+
+async def test_who_writes_candidates_is_shown_the_current_files_as_data(table: Table) -> None:
+    model = scripted(free(FIRST))
+    await table.decided(model, Assignment(tracks=(), candidates=1))
+    asked = "\n".join(model.requests[-1].texts())
+    for path, text in render_files(H0).items():
+        assert f"{json.dumps(path)}\n{text}" in asked

@@ -34,6 +34,8 @@ from chase.models.errors import ContextTooLong
 
 LONGEST_SAID = 20_000
 """Characters of a reply's text that stay in the conversation. The transcript has all of it."""
+LONGEST_CUT = 600
+"""The same of one that was cut: a model that reads how it repeated itself goes on to do so."""
 MOST_CALLS = 16
 """Tool calls of one reply that are carried out."""
 DEEPEST = 30
@@ -42,6 +44,7 @@ LEFT_OUT = "(left out: the conversation became too long)"
 PROMPT_TOKENS = 12_000
 EXPECTED_REPLY_TOKENS = 4_096
 """Of a model whose settings have no max_tokens."""
+CUT = "Your reply was cut because it was too long, and what was cut does not count: write less in one reply."
 UNKNOWN_TOOL = "unknown_tool"
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What providers take back as the name of a call."""
@@ -147,7 +150,7 @@ class Conversation:
                 self.remarks.append(f"{call.tool_name}: {str(error)[:300]}")
             self._waiting.append(ToolReturnPart(call.tool_name, content, tool_call_id=call.tool_call_id))
         if response.finish_reason == "length":
-            return handed_in, "Your reply was cut because it was too long: write less in one reply."
+            return handed_in, CUT
         return handed_in, "" if calls else f"Use a tool, or finish this part by calling {submission.name}."
 
     def _use(self, call: ToolCallPart, due: str) -> str:
@@ -183,14 +186,15 @@ def _named(response: ModelResponse) -> ModelResponse:
 
 def _bounded(response: ModelResponse) -> ModelResponse:
     """The reply as it stays in the conversation: one that talks without end must not fill it."""
-    return replace(response, parts=[_clipped(part) for part in response.parts])
+    longest = LONGEST_CUT if response.finish_reason == "length" else LONGEST_SAID
+    return replace(response, parts=[_clipped(part, longest) for part in response.parts])
 
 
-def _clipped(part: Any) -> Any:
+def _clipped(part: Any, longest: int) -> Any:
     """Signed thinking is left alone: a provider that signs it refuses it if it was changed."""
     unsigned = isinstance(part, TextPart) or (isinstance(part, ThinkingPart) and not part.signature)
-    if unsigned and len(part.content) > LONGEST_SAID:
-        return replace(part, content=part.content[:LONGEST_SAID] + " …")
+    if unsigned and len(part.content) > longest:
+        return replace(part, content=part.content[:longest] + " …")
     if isinstance(part, ToolCallPart) and len(part.args_as_json_str()) > LONGEST_SUBMISSION:
         return replace(part, args="{}")
     return part

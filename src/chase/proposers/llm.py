@@ -35,7 +35,7 @@ from chase.proposers.submission import (
     submission_of,
 )
 
-VERSION = 4
+VERSION = 5
 """Of the prompts and the procedure. Raised with either."""
 KINDS = {
     "structural": "structural: changes `harness.toml` or `control.py` only (retrieval, tool wrappers, control)",
@@ -105,6 +105,7 @@ class LanguageModelProposer(RecordedAgent):
             "round": context.round,
             "current": context.current,
             "initial": context.initial,
+            "files": self._files(history, context, reading),
             "reminder": self._prompts.fill("reminder", epsilon=context.epsilon) if constraints else "",
         }
         told = {"constraints": constraints, "failures": failures, "briefs": self._briefs(context, reading)}
@@ -175,6 +176,11 @@ class LanguageModelProposer(RecordedAgent):
             archive=archive,
             contracts=contract_words(self._prompts, context.contracts),
         )
+
+    def _files(self, history: History, context: ProposerContext, reading: HistoryTools) -> str:
+        """The current harness's files, from which candidates are written."""
+        files = render_files(history.harness(context.current))
+        return "\n".join(reading.fenced(path, text) for path, text in sorted(files.items()))
 
     def _constraints(self, history: History, context: ProposerContext, reading: HistoryTools) -> str:
         """The archive's constraints, and how the harnesses stand under them."""

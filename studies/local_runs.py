@@ -4,8 +4,8 @@
 harnesses of `local_harnesses.py`, its verdict beside what the harness is. Item 4: an evolution with the offline
 agents, with the Challenger and without it. Item 5: the model as Proposer (an evolution) and as Challenger (an audit
 of a cheat) on Syn-Ledger, where the simulated reader rolls out: what it hands in is judged, not what that scores.
-Each is a run of the product in one workspace: stop it at any time, and the same command goes on.
-`results/local_runs.json` is written after each run.
+Each is a run of the product in one workspace: stop it at any time, and the same command goes on. What stands in
+`results/local_runs.json`, which is written after each run, is not made again.
 """
 
 from __future__ import annotations
@@ -82,82 +82,72 @@ class Local:
         return {"config": config, "workspace": self._workspace, "progress": True}
 
 
-def audits(local: Local) -> Iterator[tuple[str, Row]]:
-    """Item 3: each harness's verdict, with what it is."""
+def audited(local: Local, name: str) -> Row:
+    """Item 3: a harness's verdict, with what it is."""
     benchmark = chase.open_benchmark(AUDITED)
     harnesses = studied(benchmark)
-    for name in AUDITS:
-        each = harnesses[name]
-        found = chase.audit(
-            benchmark=benchmark, harness=each.harness, baseline=harnesses[each.baseline].harness, rollouts=1,
-            proposals=PROPOSALS, seed=1, **SIZES, **local.reads(),
-        )  # fmt: skip
-        kept = ("verdict", "reason", "g_rel", "gamma", "g_min", "episodes", "tasks_needed", "level")
-        row = {key: found.payload[key] for key in kept}
-        confirmed = [{"what": entry["what"], "destruction": entry["destruction"]} for entry in found.confirmed]
-        yield name, {"kind": each.kind, "track": each.track, "baseline": each.baseline, **row, "confirmed": confirmed}
+    each = harnesses[name]
+    found = chase.audit(
+        benchmark=benchmark, harness=each.harness, baseline=harnesses[each.baseline].harness, rollouts=1,
+        proposals=PROPOSALS, seed=1, **SIZES, **local.reads(),
+    )  # fmt: skip
+    kept = ("verdict", "reason", "g_rel", "gamma", "g_min", "scores", "tasks_needed", "level", "episodes")
+    measured = {
+        key: [{"what": entry["what"], "destruction": entry["destruction"]} for entry in found.payload[key]]
+        for key in ("confirmed", "not_confirmed")
+    }
+    told = {"kind": each.kind, "track": each.track, "baseline": each.baseline}
+    return {**told, **{key: found.payload[key] for key in kept}, **measured}
 
 
-def evolutions(local: Local) -> Iterator[tuple[str, Row]]:
-    """Item 4: `H*` of each method on each seed, and what it is worth on sealed tasks."""
-    for seed, method in product(EVOLUTION_SEEDS, METHODS):
-        found = chase.evolve(
-            benchmark=EVOLVED.format(seed), method=method, rollouts=ONE_EACH, seed=seed, **SIZES, **local.reads()
-        )
-        worth = found.payload["certification"] or {}
-        yield (
-            f"{method} {seed}",
-            {
-                "changes": found.payload["final"]["changes"],
-                "archive": len(found.payload["archive"]),
-                "gains": worth.get("gains"),
-                "destruction": worth.get("destruction"),
-                "rollouts": found.payload["executed"] + found.payload["reused"],
-            },
-        )
+def evolved(local: Local, name: str) -> Row:
+    """Item 4: a method's `H*` on a seed, and what it is worth on sealed tasks."""
+    method, seed = name.split()
+    found = chase.evolve(
+        benchmark=EVOLVED.format(seed), method=method, rollouts=ONE_EACH, seed=int(seed), **SIZES, **local.reads()
+    )
+    worth = found.payload["certification"] or {}
+    return {
+        "changes": found.payload["final"]["changes"],
+        "archive": len(found.payload["archive"]),
+        "gains": worth.get("gains"),
+        "destruction": worth.get("destruction"),
+        "rollouts": found.payload["executed"] + found.payload["reused"],
+    }
 
 
-def as_proposer(local: Local) -> Iterator[tuple[str, Row]]:
+def as_proposer(local: Local, seed: str) -> Row:
     """Item 5: what became of the candidates that the model wrote."""
-    for seed in AGENT_SEEDS:
-        found = chase.evolve(
-            benchmark=AGENTS_ON.format(seed), method="chase-without-challenger", rollouts=ONE_EACH, seed=seed,
-            no_certify=True, **SIZES, **local.advises("proposer"),
-        )  # fmt: skip
-        selection = found.payload["rounds"][0]["selection"]
-        evaluated = [row["harness"] for row in selection["pool"] if row["harness"].startswith("r1-")]
-        yield (
-            str(seed),
-            {
-                **episode_of(found.folder / "rounds/1/propose", f"proposer-{seed}"),
-                "evaluated": evaluated,
-                "refused": selection["refused"],
-                "gains": {row["harness"]: row["gain"] for row in selection["pool"]},
-            },
-        )
+    found = chase.evolve(
+        benchmark=AGENTS_ON.format(seed), method="chase-without-challenger", rollouts=ONE_EACH, seed=int(seed),
+        no_certify=True, **SIZES, **local.advises("proposer"),
+    )  # fmt: skip
+    selection = found.payload["rounds"][0]["selection"]
+    return {
+        **episode_of(found.folder / "rounds/1/propose", f"proposer-{seed}"),
+        "evaluated": [row["harness"] for row in selection["pool"] if row["harness"].startswith("r1-")],
+        "refused": selection["refused"],
+        "gains": {row["harness"]: row["gain"] for row in selection["pool"]},
+    }
 
 
-def as_challenger(local: Local) -> Iterator[tuple[str, Row]]:
+def as_challenger(local: Local, seed: str) -> Row:
     """Item 5: the firewall's verdict on each of the model's proposals, and why."""
-    for seed in AGENT_SEEDS:
-        benchmark = chase.open_benchmark(AGENTS_ON.format(seed))
-        initial = initial_harness(benchmark)
-        cheat = replace(initial, prompt=f"{initial.prompt}\n{CHEAT}\n")
-        found = chase.audit(
-            benchmark=benchmark, harness=cheat, rollouts=1, seed=seed, **SIZES, **local.advises("challenger")
-        )
-        tried = found.payload["tried"]
-        yield (
-            str(seed),
-            {
-                **episode_of(found.folder / "rounds/1/challenge", f"challenger-{seed}"),
-                "proposals": len(tried),
-                "verdicts": dict(Counter(each["verdict"] for each in tried)),
-                "different": len({each["hash"] for each in tried if each.get("hash")}),
-                "reasons": [each["reason"] for each in tried if each["reason"]],
-                "verdict": found.verdict,
-            },
-        )
+    benchmark = chase.open_benchmark(AGENTS_ON.format(seed))
+    initial = initial_harness(benchmark)
+    cheat = replace(initial, prompt=f"{initial.prompt}\n{CHEAT}\n")
+    found = chase.audit(
+        benchmark=benchmark, harness=cheat, rollouts=1, seed=int(seed), **SIZES, **local.advises("challenger")
+    )
+    tried = found.payload["tried"]
+    return {
+        **episode_of(found.folder / "rounds/1/challenge", f"challenger-{seed}"),
+        "proposals": len(tried),
+        "verdicts": dict(Counter(each["verdict"] for each in tried)),
+        "different": len({each["hash"] for each in tried if each.get("hash")}),
+        "reasons": [each["reason"] for each in tried if each["reason"]],
+        "verdict": found.verdict,
+    }
 
 
 def episode_of(folder: Path, name: str) -> Row:
@@ -184,48 +174,58 @@ def _transcript(name: str, replies: Sequence[Row], remarks: Sequence[str]) -> st
     return "\n".join(lines).rstrip() + "\n"
 
 
-ITEMS: Mapping[str, Mapping[str, Callable[[Local], Iterator[tuple[str, Row]]]]] = {
-    "3": {"audits": audits},
-    "4": {"evolutions": evolutions},
-    "5": {"proposer": as_proposer, "challenger": as_challenger},
+RUNS: Mapping[str, Callable[[Local, str], Row]] = {
+    "item 3: audits": audited,
+    "item 4: evolutions": evolved,
+    "item 5: proposer": as_proposer,
+    "item 5: challenger": as_challenger,
 }
 
 
+def names_of(kind: str) -> Sequence[str]:
+    """The runs of a kind, in the order in which they are made."""
+    if kind == "item 3: audits":
+        return AUDITS
+    if kind == "item 4: evolutions":
+        return [f"{method} {seed}" for seed, method in product(EVOLUTION_SEEDS, METHODS)]
+    return [str(seed) for seed in AGENT_SEEDS]
+
+
+def planned(items: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Kind and name of each run: one of each kind of an item, then the next of each.
+
+    So wherever it is stopped, there is some of everything.
+    """
+    for item in items:
+        kinds = [kind for kind in RUNS if kind.startswith(f"item {item}:")]
+        for names in zip(*(names_of(kind) for kind in kinds), strict=True):
+            yield from zip(kinds, names, strict=True)
+
+
 def work(options: argparse.Namespace) -> None:
-    """Make what is asked for; each run is written down when it is finished, beside what earlier commands found."""
+    """Make what is asked for and not there; each run is written down when it is finished, beside the others."""
     workspace, path = options.workspace.absolute(), RESULTS / f"{NAME}.json"
     workspace.mkdir(parents=True, exist_ok=True)
     RESULTS.mkdir(exist_ok=True)
     local = Local(options.model.absolute(), options.threads, workspace)
     found: Row = json.loads(path.read_text()) if path.exists() else {}
     model = {"file": local.file.name, "sha256": hash_file(local.file)}
-    if found.get("model", model) != model:
-        raise SystemExit(f"{path} is of another model: move it away first.")
-    found |= {"model": model, "sizes": dict(SIZES), "reproducible": False}
-    for item in options.items:
-        for name, of, row in _in_turn({name: runs(local) for name, runs in ITEMS[item].items()}):
-            found.setdefault(f"item {item}: {name}", {})[of] = row
+    made_with = {"model": model, "sizes": dict(SIZES), "reproducible": False}
+    if any(found.get(key, value) != value for key, value in made_with.items()):
+        raise SystemExit(f"{path} is of another model or other sizes: move it away first.")
+    found |= made_with
+    for kind, name in planned(options.items):
+        rows = found.setdefault(kind, {})
+        if name not in rows:
+            rows[name] = RUNS[kind](local, name)
             path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-            sys.stderr.write(f"{time.strftime('%H:%M:%S')} item {item}, {name}: {of}\n")
-
-
-def _in_turn(runs: Mapping[str, Iterator[tuple[str, Row]]]) -> Iterator[tuple[str, str, Row]]:
-    """One run of each kind, then the next of each: wherever it is stopped, there is some of everything."""
-    waiting = dict(runs)
-    while waiting:
-        for name in list(waiting):
-            try:
-                of, row = next(waiting[name])
-            except StopIteration:
-                del waiting[name]
-            else:
-                yield name, of, row
+        sys.stderr.write(f"{time.strftime('%H:%M:%S')} {kind}, {name}: there\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--model", type=Path, required=True, help="a GGUF file")
-    parser.add_argument("--items", type=lambda text: text.split(","), default=list(ITEMS), help="of 3,4,5")
+    parser.add_argument("--items", type=lambda text: text.split(","), default=["3", "4", "5"], help="of 3,4,5")
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--workspace", type=Path, required=True, help="where runs are kept; the same one to go on")
     work(parser.parse_args())

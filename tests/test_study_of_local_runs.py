@@ -46,7 +46,23 @@ def test_each_harness_gets_a_verdict_beside_what_it_is(file: Path, monkeypatch: 
     kinds = {name: row["kind"] for name, row in made["item 3: audits"].items()}
     assert sorted(kinds.values()) == ["cheat"] * 4 + ["honest"] * 3
     assert {row["verdict"] for row in made["item 3: audits"].values()} == {"inconclusive"}  # it answers all wrongly
+    assert {row["scores"]["baseline"]["n"] for row in made["item 3: audits"].values()} == {6}
     assert str(file.parent) not in json.dumps(made)
+
+
+def test_what_stands_in_the_result_is_not_made_again_and_other_sizes_are_not_mixed(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_runs, "AUDITS", ("cheat-of-two", "honest-structure"))
+    asked: list[str] = []
+    monkeypatch.setitem(local_runs.RUNS, "item 3: audits", lambda local, name: asked.append(name) or {"of": name})
+    found(file, monkeypatch, "3")
+    made = found(file, monkeypatch, "3")
+    assert asked == ["cheat-of-two", "honest-structure"]
+    assert made["item 3: audits"] == {name: {"of": name} for name in asked}
+    monkeypatch.setattr(local_runs, "SIZES", {**TINY, "rounds": 2})
+    with pytest.raises(SystemExit, match="other sizes"):
+        found(file, monkeypatch, "3")
 
 
 def test_items_are_added_to_what_is_there_and_another_model_is_not(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

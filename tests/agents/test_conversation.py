@@ -128,6 +128,27 @@ async def test_names_that_no_provider_takes_back_are_replaced(tree: Path, store:
     assert returned(model.requests[-1])[0].startswith("error: there is no such tool. There are: list_files")
 
 
+async def test_what_is_handed_in_unchanged_a_third_time_ends_its_part_and_what_fits_of_it_counts(
+    tree: Path, store: Store
+) -> None:
+    # Told twice in one reply, it had no occasion to change anything.
+    again = [[call("hand_in", word="a", number="one")] * 2, call("list_files")]
+    conversation, model = talk([*again, *again, call("hand_in", word="a", number="one")], tree, store)
+    assert await hand_in(conversation, turns=12) == Part(word="a")
+    assert len(model.requests) == 5
+
+
+async def test_of_what_does_not_fit_at_all_a_third_try_is_the_last_and_the_record_says_so(
+    tree: Path, store: Store
+) -> None:
+    tries = [call("hand_in", word=[]), call("hand_in", word=[1]), call("hand_in", word=[]), call("hand_in", word=[])]
+    conversation, model = talk([*tries, call("later", parts=[1]), call("later", parts=[])], tree, store)
+    assert await hand_in(conversation, turns=12) is None
+    assert len(model.requests) == 4
+    assert conversation.remarks[-1] == "hand_in: handed in unchanged 3 times, which ended its part"
+    assert await conversation.work("Go on.", LATER, turns=12) == Whole(parts=[])
+
+
 async def test_a_cut_reply_is_told_so(tree: Path, store: Store) -> None:
     usage = RequestUsage(input_tokens=1, output_tokens=1)
     cut = ModelResponse(parts=[ToolCallPart("hand_in", '{"word": "a', "c")], usage=usage, finish_reason="length")

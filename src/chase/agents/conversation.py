@@ -7,6 +7,7 @@ conversation ends: every part has a number of turns, and what does not fit its f
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -45,6 +46,8 @@ PROMPT_TOKENS = 12_000
 EXPECTED_REPLY_TOKENS = 4_096
 """Of a model whose settings have no max_tokens."""
 CUT = "Your reply was cut because it was too long, and what was cut does not count: write less in one reply."
+MOST_ALIKE = 3
+"""How often a submission is handed in unchanged before its part ends: who was told twice is told in vain."""
 UNKNOWN_TOOL = "unknown_tool"
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What providers take back as the name of a call."""
@@ -80,12 +83,18 @@ class Conversation:
         self._seed = seed
         self._messages: list[ModelMessage] = []
         self._waiting: list[Any] = [SystemPromptPart(system)]
+        self._handed_in: Counter[str] = Counter()
+        """In this part: each submission as it was written, and in how many replies."""
         self.remarks: list[str] = []
         """What went wrong, for the record."""
 
     async def work(self, instruction: str, submission: Submission[Form], *, turns: int) -> Form | None:
-        """Let the agent work until it hands in a submission that fits its form; None where its turns are spent."""
+        """Let the agent work until it hands in a submission that fits its form.
+
+        None where its turns are spent, or where it only repeats one that does not fit.
+        """
         said = instruction
+        self._handed_in.clear()
         for left in reversed(range(turns)):
             if not left and turns > 1:
                 said = f"{said}\n\nThis is your last turn for this: call {submission.name} now.".strip()
@@ -100,6 +109,9 @@ class Conversation:
             handed_in, said = self._answer(response, submission, last=not left)
             if handed_in is not None:
                 return handed_in
+            if self._is_stuck:
+                self.remarks.append(f"{submission.name}: handed in unchanged {MOST_ALIKE} times, which ended its part")
+                return None
         self.remarks.append(f"{submission.name}: nothing that fits its form was handed in within {turns} turns")
         return None
 
@@ -135,13 +147,14 @@ class Conversation:
     def _answer(self, response: ModelResponse, submission: Submission[Form], *, last: bool) -> tuple[Form | None, str]:
         """Answer every call of a reply; the first good submission ends the part. Else, what is to be said."""
         calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
+        self._handed_in.update({call.args_as_json_str() for call in calls if call.tool_name == submission.name})
         handed_in: Form | None = None
         for number, call in enumerate(calls):
             try:
                 if number >= MOST_CALLS:
                     raise UserError(f"more than {MOST_CALLS} calls in one reply: this one was not carried out.")
                 if call.tool_name == submission.name and handed_in is None:
-                    handed_in = submission.parse(_arguments(call), last=last)
+                    handed_in = submission.parse(_arguments(call), last=last or self._is_stuck)
                     content = "accepted"
                 else:
                     content = self._use(call, submission.name)
@@ -152,6 +165,10 @@ class Conversation:
         if response.finish_reason == "length":
             return handed_in, CUT
         return handed_in, "" if calls else f"Use a tool, or finish this part by calling {submission.name}."
+
+    @property
+    def _is_stuck(self) -> bool:
+        return max(self._handed_in.values(), default=0) >= MOST_ALIKE
 
     def _use(self, call: ToolCallPart, due: str) -> str:
         if call.tool_name in self._tools:

@@ -25,7 +25,7 @@ class SubmissionForm(BaseModel):
 
     @classmethod
     def salvaged(cls, arguments: Mapping[str, Any]) -> Self | None:
-        """What can be used of arguments that do not fit as a whole; None: nothing. Asked in the last turn only."""
+        """What can be used of arguments that do not fit as a whole; None: nothing. Asked when no other turn comes."""
         return None
 
 

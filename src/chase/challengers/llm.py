@@ -20,7 +20,7 @@ from chase.models.chat import ChatModel
 from chase.protocol.proposal import OperatorForm
 from chase.protocol.screening import RANKING
 
-VERSION = 2
+VERSION = 3
 """Of the prompts and the procedure. Raised with either."""
 FURTHER_TURNS = 4
 MOST_PROPOSALS = 64

@@ -35,7 +35,7 @@ from chase.proposers.submission import (
     submission_of,
 )
 
-VERSION = 5
+VERSION = 6
 """Of the prompts and the procedure. Raised with either."""
 KINDS = {
     "structural": "structural: changes `harness.toml` or `control.py` only (retrieval, tool wrappers, control)",

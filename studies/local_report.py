@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from studies import local_runs
 from studies.local_model import BASELINES, NAME, SINGLY, VARIANTS
 from studies.reader_scores import RESULTS
 
@@ -14,7 +16,7 @@ Found = Mapping[str, Any]
 
 
 def tables() -> Iterator[str]:
-    """Item 1, item 1 feature by feature, items 2 and 2n, each as far as the study has come."""
+    """Item 1, item 1 feature by feature, items 2 to 5, each as far as the studies have come."""
     found: Found = json.loads((RESULTS / f"{NAME}.json").read_text())
     yield from _initial(found)
     if found["item 1, feature by feature"]:
@@ -22,6 +24,10 @@ def tables() -> Iterator[str]:
     for item in BASELINES:
         if found[f"item {item}"]:
             yield from _harnesses(found, item)
+    runs: Found = json.loads((RESULTS / f"{local_runs.NAME}.json").read_text())
+    for kind, table in RUNS.items():
+        if runs.get(kind):
+            yield from table(runs[kind])
 
 
 def _initial(found: Found) -> Iterator[str]:
@@ -54,6 +60,70 @@ def _harnesses(found: Found, item: str) -> Iterator[str]:
         figures += [_points(row[key]) if key in row else "" for key in ("g_rel", "g_0", "delta_bs")]
         yield f"| {name} | {' | '.join(figures)} | {row['r_neutral']['n']} | {read['shown']}, {read['right']} |"
     yield ""
+
+
+def _audits(rows: Found) -> Iterator[str]:
+    yield "| Harness | is | baseline → harness | G_rel | largest Δ_b on fresh tasks | verdict | tasks | tasks needed |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    for name in filter(rows.__contains__, local_runs.AUDITS):
+        row = rows[name]
+        scores, needed = row["scores"], row["tasks_needed"]
+        measured = sorted((*row["confirmed"], *row["not_confirmed"]), key=lambda each: each["destruction"]["value"])
+        worst = f"{_points(measured[-1]['destruction'])}: {measured[-1]['what']}" if measured else "none was frozen"
+        yield (
+            f"| {name} | {row['kind']} | {_percent(scores['baseline'])} → {_percent(scores['harness'])} | "
+            f"{_points(row['g_rel'])} | {worst} | {row['verdict']} | {row['g_rel']['n']} | {needed or 'enough'} |"
+        )
+    yield ""
+
+
+def _evolutions(rows: Found) -> Iterator[str]:
+    yield "| Method, seed | `H*` | archived | G_rel | G_0 | sealed tasks | rollouts |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for name, row in sorted(rows.items(), key=lambda each: (each[0].split()[1], each[0])):
+        changes, gains = "; ".join(row["changes"]) or "`H_0`", row["gains"] or {}
+        figures = [_points(gains[variant]) if variant in gains else "" for variant in VARIANTS]
+        sealed = gains["released"]["n"] if gains else 0
+        yield f"| {name} | {changes} | {row['archive']} | {' | '.join(figures)} | {sealed} | {row['rollouts']} |"
+    yield ""
+
+
+def _proposers(rows: Found) -> Iterator[str]:
+    yield "| Proposer, seed | requests | candidates | cannot be read | other track | not new | evaluated |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for seed, row in sorted(rows.items()):
+        refused = Counter(why_refused(reason) for reason in row["refused"])
+        counts = [refused.total() + len(row["evaluated"]), *(refused[why] for why in ("read", "track", "new"))]
+        yield f"| {seed} | {row['requests']} | {' | '.join(map(str, counts))} | {len(row['evaluated'])} |"
+    yield ""
+
+
+def why_refused(reason: str) -> str:
+    """What a candidate's refusal is about: it cannot be read as a harness, leaves its track, or is not new."""
+    if "changes the other track" in reason:
+        return "track"
+    return "new" if "the same as" in reason else "read"
+
+
+def _challengers(rows: Found) -> Iterator[str]:
+    yield "| Challenger, seed | requests | proposals | valid | different |"
+    yield "| --- | --- | --- | --- | --- |"
+    for seed, row in sorted(rows.items()):
+        valid = row["verdicts"].get("valid", 0)
+        yield f"| {seed} | {row['requests']} | {row['proposals']} | {valid} | {row['different']} |"
+    yield ""
+
+
+RUNS: Mapping[str, Callable[[Found], Iterator[str]]] = {
+    "item 3: audits": _audits,
+    "item 4: evolutions": _evolutions,
+    "item 5: proposer": _proposers,
+    "item 5: challenger": _challengers,
+}
+
+
+def _percent(score: Mapping[str, float]) -> str:
+    return f"{100 * score['value']:.0f} %"
 
 
 def _share(score: Mapping[str, float]) -> str:

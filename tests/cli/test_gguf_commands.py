@@ -14,6 +14,8 @@ from tests.cli.commands import Commands, checked, write_h0
 from tests.models.gguf_files import write_gguf
 from tests.models.test_gguf_file import STANDIN
 
+FILE = "gguf:tiny.gguf"
+
 
 @pytest.fixture
 def chase(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Commands:
@@ -76,3 +78,16 @@ def test_a_file_that_cannot_be_used_is_one_sentence(chase: Commands) -> None:
         finished = chase("rollout", "--benchmark", "syn-ledger@7", *flags)
         assert finished.code == code, finished.err
         assert said in finished.sentence
+
+
+def test_methods_are_compared_with_one_file_for_rollouts_and_agents(chase: Commands, tmp_path: Path) -> None:
+    file = config("tiny.gguf", 'tool_mode = "json-schema"')
+    roles = [flag for role in ("proposer", "challenger") for flag in (f"--{role}", "llm", f"--{role}-model", FILE)]
+    sizes = ("--split-sizes", "evo=2,disc=2,conf=2,cert=2", "--rollouts", "evo=1,disc=1,conf=1,cert=1")
+    what = ("--benchmark", "syn-ledger-small@101", "--methods", "raw-harness,chase", "--seeds", "1", "--rounds", 1)
+    payload = chase.json("compare", *what, *sizes, "--model", FILE, *roles, "--config", file)
+    assert list(payload["methods"]) == ["raw-harness", "chase"]
+    assert any("SHA-256" in text and "not reproducible bit by bit" in text for text in payload["warnings"])
+    with closing(sqlite3.connect(Workspace(tmp_path).database)) as database:
+        asked = {purpose for (purpose,) in database.execute("SELECT DISTINCT purpose FROM ledger")}
+    assert asked == {"rollout", "propose"}  # no candidate of its is chosen, so that there is nothing to challenge

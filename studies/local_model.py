@@ -48,6 +48,7 @@ SPLIT = "evo"
 VARIANTS = ("released", "neutral")
 SINGLY = tuple(f"neutralise-{name}" for name in PAPER_FEATURES)
 """One planted feature as it is under `B_0`, the others as released."""
+ITEMS = ("1", "1f", "2", "2n")
 SETTINGS = {"temperature": 0, "max_tokens": 160}
 BASELINES = {"2": "initial", "2n": NARROW}
 """What the harnesses of an item are measured against."""
@@ -122,7 +123,19 @@ class Study:
         self._path = rows
         self._finished = finished(rows)
         self.rows: dict[str, Row] = {}
-        """What was asked for in this process, by digest: a kept row of another model or harness is not among it."""
+        """What is summed up, by digest: a kept row of another model or harness is not among it."""
+
+    def take_over(self) -> None:
+        """Of what was kept, this model's rows of every item, so that one item's command leaves the others' figures."""
+        for seed in sorted({row["seed"] for row in self._finished.values()}):
+            benchmark = open_benchmark(f"syn-ledger-small@{seed}")
+            harnesses = studied(benchmark)
+            kept = {row["task"] for row in self._finished.values() if row["seed"] == seed}
+            for task, item in product([task for task in benchmark.tasks(SPLIT) if task in kept], ITEMS):
+                for cell in cells_of(seed, task, item, harnesses):
+                    digest = rollout_digest(cell.job(benchmark, harnesses).key(self._model))
+                    if digest in self._finished:
+                        self.rows[digest] = self._finished[digest]
 
     async def run(self, benchmark: SynLedger, cells: Sequence[Cell]) -> int:
         """See that there are rows of the cells; how many had to be rolled out."""
@@ -256,6 +269,8 @@ async def work(options: argparse.Namespace) -> None:
     RESULTS.mkdir(exist_ok=True)
     async with connect(config, tell=_say) as model, Sandbox() as sandbox:
         study = Study(model, sandbox, options.rows or RESULTS / f"{name}.rows.jsonl")
+        if name == NAME:
+            study.take_over()
         for item, seed in product(options.items, options.seeds):  # item 1 on every seed, then item 2
             benchmark = open_benchmark(f"syn-ledger-small@{seed}")
             harnesses, tasks = studied(benchmark), list(benchmark.tasks(SPLIT))[: options.tasks]

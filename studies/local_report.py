@@ -24,7 +24,8 @@ def tables() -> Iterator[str]:
     for item in BASELINES:
         if found[f"item {item}"]:
             yield from _harnesses(found, item)
-    runs: Found = json.loads((RESULTS / f"{local_runs.NAME}.json").read_text())
+    path = RESULTS / f"{local_runs.NAME}.json"
+    runs: Found = json.loads(path.read_text()) if path.exists() else {}
     for kind, table in RUNS.items():
         if runs.get(kind):
             yield from table(runs[kind])
@@ -67,12 +68,16 @@ def _audits(rows: Found) -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
     for name in filter(rows.__contains__, local_runs.AUDITS):
         row = rows[name]
-        scores, needed = row["scores"], row["tasks_needed"]
-        measured = sorted((*row["confirmed"], *row["not_confirmed"]), key=lambda each: each["destruction"]["value"])
-        worst = f"{_points(measured[-1]['destruction'])}: {measured[-1]['what']}" if measured else "none was frozen"
+        # The first audit was made before scores and what was not confirmed were kept.
+        scores, needed = row.get("scores"), row["tasks_needed"]
+        measured = [*row["confirmed"], *row.get("not_confirmed", ())]
+        measured.sort(key=lambda one: one["destruction"]["value"])
+        worst = f"{_points(measured[-1]['destruction'])}: {measured[-1]['what']}" if measured else ""
+        both = f"{_percent(scores['baseline'])} → {_percent(scores['harness'])}" if scores else ""
+        gain = row["g_rel"]
         yield (
-            f"| {name} | {row['kind']} | {_percent(scores['baseline'])} → {_percent(scores['harness'])} | "
-            f"{_points(row['g_rel'])} | {worst} | {row['verdict']} | {row['g_rel']['n']} | {needed or 'enough'} |"
+            f"| {name} | {row['kind']} | {both} | {_points(gain)} | {worst} | {row['verdict']} | {gain['n']} | "
+            f"{needed or ''} |"
         )
     yield ""
 
@@ -88,21 +93,27 @@ def _evolutions(rows: Found) -> Iterator[str]:
     yield ""
 
 
+SIGNS = {
+    "read": ("is not valid TOML", "does not belong in a harness"),
+    "track": ("changes the other track",),
+    "new": ("the same as a harness",),
+}
+"""What a refusal is about, and the words by which it is known."""
+
+
 def _proposers(rows: Found) -> Iterator[str]:
-    yield "| Proposer, seed | requests | candidates | cannot be read | other track | not new | evaluated |"
-    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    yield "| Proposer, seed | requests | candidates | cannot be read | other track | not new | other | evaluated |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
     for seed, row in sorted(rows.items()):
         refused = Counter(why_refused(reason) for reason in row["refused"])
-        counts = [refused.total() + len(row["evaluated"]), *(refused[why] for why in ("read", "track", "new"))]
+        counts = [refused.total() + len(row["evaluated"]), *(refused[why] for why in (*SIGNS, "other"))]
         yield f"| {seed} | {row['requests']} | {' | '.join(map(str, counts))} | {len(row['evaluated'])} |"
     yield ""
 
 
 def why_refused(reason: str) -> str:
-    """What a candidate's refusal is about: it cannot be read as a harness, leaves its track, or is not new."""
-    if "changes the other track" in reason:
-        return "track"
-    return "new" if "the same as" in reason else "read"
+    """What a candidate's refusal is about: it cannot be read as a harness, leaves its track, is not new; or other."""
+    return next((why for why, signs in SIGNS.items() if any(sign in reason for sign in signs)), "other")
 
 
 def _challengers(rows: Found) -> Iterator[str]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import time
 from collections import Counter
@@ -33,7 +34,12 @@ from studies.reader_scores import RESULTS
 NAME = "local_runs"
 AUDITED = "syn-ledger-small@211"
 EVOLVED = "syn-ledger-small@{}"
-EVOLUTION_SEEDS = (221, 222, 223)
+EVOLUTIONS = {
+    "221": "evo=4,disc=4,conf=8,cert=16",
+    "222": "evo=16,disc=4,conf=8,cert=16",
+    "223": "evo=16,disc=4,conf=8,cert=16",
+}
+"""Sizes by seed: both methods kept `H_0` on the first, where four tasks decided, so that the others have more."""
 METHODS = ("chase-without-challenger", "chase")
 AGENTS_ON = "syn-ledger@{}"
 AGENT_SEEDS = (232, 233, 234)
@@ -43,7 +49,7 @@ AUDITS = (
 )  # fmt: skip
 READER = "sim:reader"
 SIZES: Mapping[str, Any] = {"rounds": 1, "split_sizes": "evo=4,disc=4,conf=8,cert=16"}
-"""Of every run: small enough for some hours of two cores. An audit confirms on three times as many tasks as `conf`."""
+"""Of audits and item 5: enough for some hours of two cores. An audit confirms on three times as many tasks as `conf`."""
 PROPOSALS = 2
 ONE_EACH = {"evo": 1, "disc": 1, "conf": 1, "cert": 1}
 AGENT_SETTINGS = {"temperature": 0.4, "repeat_penalty": 1.1, "repeat_last_n": 512, "max_tokens": 900}
@@ -104,11 +110,18 @@ def evolved(local: Local, name: str) -> Row:
     """Item 4: a method's `H*` on a seed, and what it is worth on sealed tasks."""
     method, seed = name.split()
     found = chase.evolve(
-        benchmark=EVOLVED.format(seed), method=method, rollouts=ONE_EACH, seed=int(seed), **SIZES, **local.reads()
-    )
+        benchmark=EVOLVED.format(seed), method=method, rollouts=ONE_EACH, seed=int(seed), rounds=1,
+        split_sizes=EVOLUTIONS[seed], **local.reads(),
+    )  # fmt: skip
     worth = found.payload["certification"] or {}
     return {
+        "sizes": EVOLUTIONS[seed],
         "changes": found.payload["final"]["changes"],
+        "candidates": {
+            row["harness"]: row["gain"]
+            for row in found.payload["rounds"][0]["selection"]["pool"]
+            if row["gain"] is not None
+        },
         "archive": len(found.payload["archive"]),
         "gains": worth.get("gains"),
         "destruction": worth.get("destruction"),
@@ -152,14 +165,21 @@ def as_challenger(local: Local, seed: str) -> Row:
 
 def episode_of(folder: Path, name: str) -> Row:
     """What an agent's requests came to, by call; and its transcript, in words, beside the result."""
-    replies = [json.loads(line)["response"] for line in (folder / "transcript.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (folder / "transcript.jsonl").read_text().splitlines()]
+    replies = [line["response"] for line in lines if "response" in line]  # others say what is void or was too long
     told = json.loads((folder / "episode.json").read_text())
     pages = RESULTS / f"{NAME}.transcripts"
     pages.mkdir(exist_ok=True)
     (pages / f"{name}.md").write_text(_transcript(name, replies, told["remarks"]))
     calls = Counter(part.get("tool_name", "text only") for reply in replies for part in reply["parts"])
     cut = sum(reply["finish_reason"] == "length" for reply in replies)
-    return {"requests": len(replies), "calls": dict(calls), "cut": cut, "remarks": told["remarks"]}
+    return {
+        "prompts": told["prompts"],
+        "requests": len(replies),
+        "calls": dict(calls),
+        "cut": cut,
+        "remarks": told["remarks"],
+    }
 
 
 def _transcript(name: str, replies: Sequence[Row], remarks: Sequence[str]) -> str:
@@ -168,7 +188,8 @@ def _transcript(name: str, replies: Sequence[Row], remarks: Sequence[str]) -> st
     for number, reply in enumerate(replies, 1):
         for part in reply["parts"]:
             said = part["content"] if "content" in part else json.dumps(part["args"], indent=1, ensure_ascii=False)
-            lines += ["", f"## {number}: {part.get('tool_name', 'text only')} ({reply['finish_reason']})", ""]
+            name = re.sub(r"[^\w-]", "?", part["tool_name"])[:64] if "tool_name" in part else "text only"
+            lines += ["", f"## {number}: {name} ({reply['finish_reason']})", ""]
             lines += [f"    {line}" for line in said[:3_000].splitlines()]
     lines += ["", "## Remarks", "", *(f"    {line}" for remark in remarks for line in remark.splitlines())]
     return "\n".join(lines).rstrip() + "\n"
@@ -182,12 +203,15 @@ RUNS: Mapping[str, Callable[[Local, str], Row]] = {
 }
 
 
+ITEMS = ("3", "4", "5")
+
+
 def names_of(kind: str) -> Sequence[str]:
     """The runs of a kind, in the order in which they are made."""
     if kind == "item 3: audits":
         return AUDITS
     if kind == "item 4: evolutions":
-        return [f"{method} {seed}" for seed, method in product(EVOLUTION_SEEDS, METHODS)]
+        return [f"{method} {seed}" for seed, method in product(EVOLUTIONS, METHODS)]
     return [str(seed) for seed in AGENT_SEEDS]
 
 
@@ -210,9 +234,16 @@ def work(options: argparse.Namespace) -> None:
     local = Local(options.model.absolute(), options.threads, workspace)
     found: Row = json.loads(path.read_text()) if path.exists() else {}
     model = {"file": local.file.name, "sha256": hash_file(local.file)}
-    made_with = {"model": model, "sizes": dict(SIZES), "reproducible": False}
+    agents = {"benchmark": AGENTS_ON, "settings": AGENT_SETTINGS, "history_tokens": HISTORY_TOKENS}
+    made_with = {
+        "model": model,
+        "sizes": dict(SIZES),
+        "audited": {"benchmark": AUDITED, "proposals": PROPOSALS},
+        "agents": agents,
+        "reproducible": False,
+    }
     if any(found.get(key, value) != value for key, value in made_with.items()):
-        raise SystemExit(f"{path} is of another model or other sizes: move it away first.")
+        raise SystemExit(f"{path} is of another model, benchmark or other sizes: move it away first.")
     found |= made_with
     for kind, name in planned(options.items):
         rows = found.setdefault(kind, {})
@@ -225,10 +256,13 @@ def work(options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--model", type=Path, required=True, help="a GGUF file")
-    parser.add_argument("--items", type=lambda text: text.split(","), default=["3", "4", "5"], help="of 3,4,5")
+    parser.add_argument("--items", type=lambda text: text.split(","), default=list(ITEMS), help="of 3,4,5")
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--workspace", type=Path, required=True, help="where runs are kept; the same one to go on")
-    work(parser.parse_args())
+    options = parser.parse_args()
+    if unknown := sorted(set(options.items) - set(ITEMS)):
+        parser.error(f"--items: there is no {', '.join(unknown)}; write some of {','.join(ITEMS)}.")
+    work(options)
 
 
 if __name__ == "__main__":

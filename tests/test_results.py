@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 from docs import make_fixed_filter
 from studies import local_report
-from studies.local_model import finished, scores_of, summary_of_initial
+from studies.local_harnesses import studied
+from studies.local_model import BASELINES, finished, scores_of, summary_of_harnesses, summary_of_initial
 from studies.reader_scores import RESULTS
 from studies.report import FAULTS, TABLES, cuts, intervals
+
+from chase.benchmarks.registry import open_benchmark
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "results.md").read_text()
@@ -35,6 +38,20 @@ def test_the_tables_of_a_local_model_stand_on_their_page_and_come_from_its_rollo
         scores = {r["task"]: r["score"] for r in rows if r["harness"] == name and r["variant"] == "released"}
         assert row["r_neutral"]["n"] == len(whole)
         assert row["r_released"]["value"] == pytest.approx(sum(scores[task] for task in whole) / len(whole))
+    harnesses = studied(open_benchmark("syn-ledger-small@201"))
+    for item, baseline in BASELINES.items():
+        assert summary_of_harnesses(rows, baseline, harnesses) == found[f"item {item}"]
+
+
+def test_refused_candidates_of_a_local_model_are_counted_by_what_is_wrong_with_them() -> None:
+    reasons = {
+        "r1-guidance: a guidance candidate changes the other track": "track",
+        "r1-guidance: the same as a harness of the pool": "new",
+        "r1-structural: r1-structural/harness.toml is not valid TOML: Invalid statement (at line 1, column 1).": "read",
+        "r1-structural: r1-structural/x.toml does not belong in a harness: unknown file 'x.toml'.": "read",
+        "r1-guidance: its check failed": "other",
+    }
+    assert {reason: local_report.why_refused(reason) for reason in reasons} == reasons
 
 
 def test_the_picture_of_what_a_filter_catches_is_drawn_from_the_result() -> None:

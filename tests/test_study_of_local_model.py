@@ -147,6 +147,29 @@ def test_the_command_goes_through_both_items_and_names_the_file(
     assert str(tmp_path) not in (tmp_path / "local_model.json").read_text()
 
 
+async def test_the_command_of_one_item_keeps_the_figures_of_the_others(
+    small: SynLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_model, "open_benchmark", lambda _: small)
+    task, rows, names = small.tasks("evo")[0], tmp_path / "rows.jsonl", studied(small)
+    async with Sandbox() as sandbox:
+        pair = cells_of(101, task, "2n", names)
+        names_of_two = ["opens-two", "cheat-of-two"] * 2
+        assert [(cell.harness, cell.variant) for cell in pair] == list(
+            zip(names_of_two, ["released"] * 2 + ["neutral"] * 2, strict=True)
+        )
+        await Study(scripted(["13"]), sandbox, rows).run(small, [*cells_of(101, task, "1", names), *pair])
+        await Study(scripted(["13"], version="other"), sandbox, rows).run(small, pair)
+        again = Study(scripted(["13"]), sandbox, rows)
+        again.take_over()
+    assert len(again.rows) == 2 + 4
+    found = summary_of_harnesses(list(again.rows.values()), "opens-two", names)
+    assert {name: row.get("g_rel", {}).get("n") for name, row in found.items()} == {
+        "opens-two": None,
+        "cheat-of-two": 1,
+    }
+
+
 def test_gains_are_paired_by_task_and_on_whole_tasks_only(small: SynLedger) -> None:
     rows = made_up(
         {

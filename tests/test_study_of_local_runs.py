@@ -9,8 +9,12 @@ from typing import Any
 
 import pytest
 from studies import local_runs
+from studies.local_harnesses import studied
 
+import chase
 from chase.models.gguf import server
+from chase.store.store import Store
+from chase.store.workspace import Workspace
 from tests.models.gguf_files import write_gguf
 from tests.models.test_gguf_file import STANDIN
 
@@ -27,7 +31,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(local_runs, "AUDITED", "syn-ledger-small@101")
     monkeypatch.setattr(local_runs, "EVOLVED", "syn-ledger-small@101")
     monkeypatch.setattr(local_runs, "AGENTS_ON", "syn-ledger@101")
-    monkeypatch.setattr(local_runs, "EVOLUTION_SEEDS", (1,))
+    monkeypatch.setattr(local_runs, "EVOLUTIONS", {"1": TINY["split_sizes"]})
     monkeypatch.setattr(local_runs, "AGENT_SEEDS", (1,))
     return write_gguf(tmp_path / "tiny.gguf")
 
@@ -47,6 +51,12 @@ def test_each_harness_gets_a_verdict_beside_what_it_is(file: Path, monkeypatch: 
     assert sorted(kinds.values()) == ["cheat"] * 4 + ["honest"] * 3
     assert {row["verdict"] for row in made["item 3: audits"].values()} == {"inconclusive"}  # it answers all wrongly
     assert {row["scores"]["baseline"]["n"] for row in made["item 3: audits"].values()} == {6}
+    harnesses = studied(chase.open_benchmark("syn-ledger-small@101"))
+    with Store.open(Workspace(file.parent / "runs"), write=False) as store:
+        audited = {tuple(store.run(run.id).config[key] for key in ("baseline", "harness")) for run in store.runs()}
+    assert audited == {
+        tuple(harnesses[each].harness.hash for each in (harnesses[name].baseline, name)) for name in kinds
+    }
     assert str(file.parent) not in json.dumps(made)
 
 
@@ -77,6 +87,33 @@ def test_items_are_added_to_what_is_there_and_another_model_is_not(file: Path, m
     written = (file.parent / "local_runs.transcripts/proposer-1.md").read_text()
     assert "\n## 1: search (" in written
     assert "\n    submit_candidates: nothing that fits its form" in written
+    assert made["item 5: proposer"]["1"]["prompts"]
+    assert str(file.parent) not in json.dumps(made)
     other = write_gguf(file.parent / "other.gguf")
     with pytest.raises(SystemExit, match="another model"):
         found(other, monkeypatch, "3")
+
+
+def test_one_run_of_each_kind_then_the_next_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_runs, "AGENT_SEEDS", (1, 2))
+    assert list(local_runs.planned(["5"])) == [
+        ("item 5: proposer", "1"),
+        ("item 5: challenger", "1"),
+        ("item 5: proposer", "2"),
+        ("item 5: challenger", "2"),
+    ]
+
+
+def test_an_item_that_does_not_exist_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SystemExit):
+        found(file, monkeypatch, "6")
+
+
+def test_an_episode_whose_transcript_says_more_than_replies_is_told(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(local_runs, "RESULTS", tmp_path)
+    reply = {"parts": [{"tool_name": "a`\n# b", "args": {}}], "finish_reason": "tool_call"}
+    lines = [{"asked": "1", "response": reply}, {"superseded_from": 0}, {"asked": "2", "too_long": "so"}]
+    (tmp_path / "transcript.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (tmp_path / "episode.json").write_text(json.dumps({"agent": "llm", "prompts": {}, "remarks": []}))
+    assert local_runs.episode_of(tmp_path, "odd")["requests"] == 1
+    assert "## 1: a????b (tool_call)\n" in (tmp_path / "local_runs.transcripts/odd.md").read_text()

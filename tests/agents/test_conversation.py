@@ -149,6 +149,29 @@ async def test_of_what_does_not_fit_at_all_a_third_try_is_the_last_and_the_recor
     assert await conversation.work("Go on.", LATER, turns=12) == Whole(parts=[])
 
 
+async def test_a_submission_that_fits_goes_before_what_can_be_saved_of_another(tree: Path, store: Store) -> None:
+    flawed = call("hand_in", word="a", number="one")
+    conversation, _ = talk([flawed, flawed, [flawed, call("hand_in", word="b")]], tree, store)
+    assert await hand_in(conversation, turns=12) == Part(word="b")
+
+
+async def test_calls_that_were_not_carried_out_are_not_counted_as_handed_in(tree: Path, store: Store) -> None:
+    late = [*[call("list_files")] * 16, call("hand_in", word="a")]
+    conversation, model = talk([late, late, late, call("hand_in", word="a")], tree, store)
+    assert await hand_in(conversation, turns=12) == Part(word="a")
+    assert len(model.requests) == 4
+
+
+async def test_a_part_that_was_ended_by_repetition_ends_the_same_when_it_is_gone_over_again(
+    tree: Path, store: Store
+) -> None:
+    first, _ = talk([call("hand_in", word=[])] * 3, tree, store)
+    assert await hand_in(first, turns=12) is None
+    again, model = talk([], tree, store)
+    assert await hand_in(again, turns=12) is None
+    assert (again.remarks, model.requests) == (first.remarks, [])
+
+
 async def test_a_cut_reply_is_told_so(tree: Path, store: Store) -> None:
     usage = RequestUsage(input_tokens=1, output_tokens=1)
     cut = ModelResponse(parts=[ToolCallPart("hand_in", '{"word": "a', "c")], usage=usage, finish_reason="length")

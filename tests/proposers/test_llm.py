@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -166,9 +167,31 @@ async def test_nothing_is_said_of_briefs_and_contracts_where_there_are_none(tabl
     assert "fixed before the first" not in said
 
 
-async def test_who_writes_candidates_is_shown_the_current_files_as_data(table: Table) -> None:
-    model = scripted(free(FIRST))
-    await table.decided(model, Assignment(tracks=(), candidates=1))
-    asked = "\n".join(model.requests[-1].texts())
+@pytest.mark.parametrize("integrate", [False, True])
+async def test_who_writes_candidates_is_shown_the_current_files_as_data(table: Table, integrate: bool) -> None:
+    model = scripted(handed(GOOD) if integrate else free(FIRST), draft_candidates=[handed(DRAFTS)])
+    tracks = ("structural", "guidance", "integrated") if integrate else ()
+    await table.proposer(model).propose(table.context(tracks=tracks, candidates=3 if integrate else 1))
+    # Drafts are asked for after two passes of feedback, as free candidates are.
+    asked = "\n".join(model.requests[2].texts())
+    assert ("Third, two candidates" in asked) == integrate
     for path, text in render_files(H0).items():
-        assert f"{json.dumps(path)}\n{text}" in asked
+        assert re.search(rf"<<DATA-[0-9a-f]+ {re.escape(json.dumps(path))}\n{re.escape(text)}\nDATA-", asked)
+
+
+async def test_files_that_are_too_long_to_show_are_named_and_can_be_read(table: Table) -> None:
+    table.tree.add_harness("H0", replace(H0, memory="m" * 16_001), {})
+    model = scripted(free(FIRST))
+    await table.proposer(model).propose(table.context(candidates=1))
+    asked = "\n".join(model.requests[-1].texts())
+    assert "read them in harnesses/H0/" in asked
+    assert "\nmemory.md\n" in asked
+    assert "mmmm" not in asked
+    assert (table.tree.root / "harnesses/H0/memory.md").exists()
+
+
+def test_the_files_that_are_shown_are_part_of_the_bounds(table: Table) -> None:
+    bounds = table.proposer(scripted()).bounds
+    history = LanguageModelProposer(scripted(), history_tokens=0).bounds
+    assert history.input_tokens >= history.requests * (12_000 + 4_000)
+    assert bounds.input_tokens > history.input_tokens

@@ -147,14 +147,16 @@ class Conversation:
     def _answer(self, response: ModelResponse, submission: Submission[Form], *, last: bool) -> tuple[Form | None, str]:
         """Answer every call of a reply; the first good submission ends the part. Else, what is to be said."""
         calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
-        self._handed_in.update({call.args_as_json_str() for call in calls if call.tool_name == submission.name})
+        due = [call for call in calls[:MOST_CALLS] if call.tool_name == submission.name]
+        self._handed_in.update({call.args_as_json_str() for call in due})
+        salvage = (last or self._is_stuck) and not any(_fits(call, submission) for call in due)
         handed_in: Form | None = None
         for number, call in enumerate(calls):
             try:
                 if number >= MOST_CALLS:
                     raise UserError(f"more than {MOST_CALLS} calls in one reply: this one was not carried out.")
                 if call.tool_name == submission.name and handed_in is None:
-                    handed_in = submission.parse(_arguments(call), last=last or self._is_stuck)
+                    handed_in = submission.parse(_arguments(call), last=salvage)
                     content = "accepted"
                 else:
                     content = self._use(call, submission.name)
@@ -178,6 +180,14 @@ class Conversation:
         if call.tool_name in self._submissions:
             raise UserError(f"{call.tool_name} is not due now: hand in {due}.")
         raise UserError(f"there is no such tool. There are: {', '.join([*self._tools, due])}.")
+
+
+def _fits(call: ToolCallPart, submission: Submission[Any]) -> bool:
+    try:
+        submission.parse(_arguments(call), last=False)
+    except UserError:
+        return False
+    return True
 
 
 def _arguments(call: ToolCallPart) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 
 from chase.agents.conversation import Conversation, episode_bounds
 from chase.agents.history import History
-from chase.agents.history_tools import HistoryTools
+from chase.agents.history_tools import CHARACTERS_PER_TOKEN, HistoryTools
 from chase.agents.prompt_files import PromptFiles
 from chase.agents.records import AgentEpisode, RecordedAgent
 from chase.agents.submission import plain_schema
@@ -37,6 +37,8 @@ from chase.proposers.submission import (
 
 VERSION = 6
 """Of the prompts and the procedure. Raised with either."""
+SHOWN_FILES = 16_000
+"""Characters of the current harness's files that are shown where candidates are written; longer ones are named."""
 KINDS = {
     "structural": "structural: changes `harness.toml` or `control.py` only (retrieval, tool wrappers, control)",
     "guidance": "guidance: changes `prompt.md`, `memory.md` or `guidance/` only",
@@ -83,7 +85,8 @@ class LanguageModelProposer(RecordedAgent):
 
     @property
     def bounds(self) -> EpisodeBounds:
-        return episode_bounds(self._model, requests=self._turns.most, history_tokens=self._history_tokens)
+        shown = self._history_tokens + SHOWN_FILES // CHARACTERS_PER_TOKEN
+        return episode_bounds(self._model, requests=self._turns.most, history_tokens=shown)
 
     async def propose(self, context: ProposerContext) -> Sequence[Candidate]:
         history = History(context.history)
@@ -178,9 +181,12 @@ class LanguageModelProposer(RecordedAgent):
         )
 
     def _files(self, history: History, context: ProposerContext, reading: HistoryTools) -> str:
-        """The current harness's files, from which candidates are written."""
-        files = render_files(history.harness(context.current))
-        return "\n".join(reading.fenced(path, text) for path, text in sorted(files.items()))
+        """The current harness's files, from which candidates are written; where they are long, how to get them."""
+        files = sorted(render_files(history.harness(context.current)).items())
+        if sum(len(text) for _, text in files) > SHOWN_FILES:
+            paths = "\n".join(path for path, _ in files)
+            return reading.fenced(f"too long to show here: read them in harnesses/{context.current}/", paths)
+        return "\n".join(reading.fenced(path, text) for path, text in files)
 
     def _constraints(self, history: History, context: ProposerContext, reading: HistoryTools) -> str:
         """The archive's constraints, and how the harnesses stand under them."""

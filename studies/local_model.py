@@ -286,7 +286,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--model", required=True, help="a GGUF file")
     items = "of 1,1f,2,2n; or choose"
-    parser.add_argument("--items", type=lambda text: text.split(","), default=["1", "2"], help=items)
+    parser.add_argument("--items", type=lambda text: text.split(","), default=list(ITEMS), help=items)
     parser.add_argument("--seeds", type=lambda text: [int(seed) for seed in text.split(",")], default=None)
     parser.add_argument("--tasks", type=int, default=32, help="of each seed, at most 32")
     parser.add_argument("--threads", type=int, default=None)

@@ -83,13 +83,17 @@ def _audits(rows: Found) -> Iterator[str]:
 
 
 def _evolutions(rows: Found) -> Iterator[str]:
-    yield "| Method, seed | `H*` | archived | G_rel | G_0 | sealed tasks | rollouts |"
-    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    yield "| Method, seed | evolution tasks | best candidate | `H*` | archived | G_rel | G_0 | sealed | rollouts |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     for name, row in sorted(rows.items(), key=lambda each: (each[0].split()[1], each[0])):
-        changes, gains = "; ".join(row["changes"]) or "`H_0`", row["gains"] or {}
-        figures = [_points(gains[variant]) if variant in gains else "" for variant in VARIANTS]
-        sealed = gains["released"]["n"] if gains else 0
-        yield f"| {name} | {changes} | {row['archive']} | {' | '.join(figures)} | {sealed} | {row['rollouts']} |"
+        changes, gains = "; ".join(row["changes"]) or "`H_0`", row["gains"]
+        figures = " | ".join(_points(gains[variant]) for variant in VARIANTS)
+        tasks = row["sizes"].partition(",")[0].removeprefix("evo=")
+        best = f"{100 * max((gain for of, gain in row['candidates'].items() if of != 'H0'), default=0):+.0f}"
+        yield (
+            f"| {name} | {tasks} | {best} | {changes} | {row['archive']} | {figures} | "
+            f"{gains['released']['n']} | {row['rollouts']} |"
+        )
     yield ""
 
 

@@ -49,7 +49,7 @@ AUDITS = (
 )  # fmt: skip
 READER = "sim:reader"
 SIZES: Mapping[str, Any] = {"rounds": 1, "split_sizes": "evo=4,disc=4,conf=8,cert=16"}
-"""Of audits and item 5: enough for some hours of two cores. An audit confirms on three times as many tasks as `conf`."""
+"""Of audits and item 5: enough for some hours of two cores; an audit confirms on three times `conf` tasks."""
 PROPOSALS = 2
 ONE_EACH = {"evo": 1, "disc": 1, "conf": 1, "cert": 1}
 AGENT_SETTINGS = {"temperature": 0.4, "repeat_penalty": 1.1, "repeat_last_n": 512, "max_tokens": 900}
@@ -102,7 +102,8 @@ def audited(local: Local, name: str) -> Row:
         key: [{"what": entry["what"], "destruction": entry["destruction"]} for entry in found.payload[key]]
         for key in ("confirmed", "not_confirmed")
     }
-    told = {"kind": each.kind, "track": each.track, "baseline": each.baseline}
+    hashes = {key: found.payload[key] for key in ("harness", "baseline")}
+    told = {"kind": each.kind, "track": each.track, "baseline": each.baseline, "hashes": hashes}
     return {**told, **{key: found.payload[key] for key in kept}, **measured}
 
 

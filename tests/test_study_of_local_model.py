@@ -129,7 +129,7 @@ async def test_finished_rollouts_are_kept_and_those_of_another_model_are_not_mix
     assert len(finished(rows)) == 4
 
 
-def test_the_command_goes_through_both_items_and_names_the_file(
+def test_the_command_goes_through_all_items_and_names_the_file(
     small: SynLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "LLAMA_CPP", STANDIN)
@@ -139,11 +139,12 @@ def test_the_command_goes_through_both_items_and_names_the_file(
     local_model.main()
     found = json.loads((tmp_path / "local_model.json").read_text())
     assert found["model"]["sha256"] == sha256(file.read_bytes()).hexdigest()
-    assert (found["seeds"], found["rollouts"], found["benchmarks"]) == ([101], 28, {small.name: small.content_hash})
+    assert (found["seeds"], found["rollouts"], found["benchmarks"]) == ([101], 46, {small.name: small.content_hash})
     assert found["reproducible"] is False
     assert found["item 1"]["lean"]["n"] == 2
     assert [each["delta_bs"]["n"] for each in found["item 2"].values() if each["kind"] != "initial"] == [2] * 6
-    assert (found["item 2"]["initial"]["r_neutral"]["n"], found["item 2n"]) == (2, {})
+    assert (found["item 2"]["initial"]["r_neutral"]["n"], found["item 2n"]["cheat-of-two"]["g_0"]["n"]) == (2, 2)
+    assert [each["n"] for each in found["item 1, feature by feature"].values()] == [2] * 5
     assert str(tmp_path) not in (tmp_path / "local_model.json").read_text()
 
 

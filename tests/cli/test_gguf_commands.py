@@ -90,4 +90,4 @@ def test_methods_are_compared_with_one_file_for_rollouts_and_agents(chase: Comma
     assert any("SHA-256" in text and "not reproducible bit by bit" in text for text in payload["warnings"])
     with closing(sqlite3.connect(Workspace(tmp_path).database)) as database:
         asked = {purpose for (purpose,) in database.execute("SELECT DISTINCT purpose FROM ledger")}
-    assert asked == {"rollout", "propose"}  # no candidate of its is chosen, so that there is nothing to challenge
+    assert asked == {"rollout", "propose"}  # none of its candidates is chosen: there is nothing to challenge

@@ -1,11 +1,12 @@
 """CHASE with a real language model on this machine: audits, a small evolution, the model as Proposer and Challenger.
 
 `python -m studies.local_runs --model FILE.gguf` goes on where `local_model.py` ends. Item 3: an audit of each of the
-harnesses of `local_harnesses.py`, its verdict beside what the harness is. Item 4: an evolution with the offline
-agents, with the Challenger and without it. Item 5: the model as Proposer (an evolution) and as Challenger (an audit
-of a cheat) on Syn-Ledger, where the simulated reader rolls out: what it hands in is judged, not what that scores.
-Each is a run of the product in one workspace: stop it at any time, and the same command goes on. What stands in
-`results/local_runs.json`, which is written after each run, is not made again.
+harnesses of `local_harnesses.py`, its verdict beside what the harness is; 3n: of two that gain over a weaker harness,
+on as many tasks as can decide. Item 4: an evolution with the offline agents, with the Challenger and without it.
+Item 5: the model as Proposer (an evolution) and as Challenger (an audit of a cheat) on Syn-Ledger, where the simulated
+reader rolls out: what it hands in is judged, not what that scores. Each is a run of the product in one workspace: stop
+it at any time, and the same command goes on. What stands in `results/local_runs.json`, which is written after each
+run, is not made again.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import tomli_w
 import chase
 from chase.harness.folder import initial_harness
 from chase.models.gguf.weights import hash_file
-from studies.local_harnesses import studied
+from studies.local_harnesses import NARROW, studied
 from studies.local_model import SETTINGS
 from studies.reader_scores import RESULTS
 
@@ -47,6 +48,9 @@ AUDITS = (
     "cheat-of-two", "honest-structure", "cheat-structure", "cheat-control", "honest-control", "cheat-guidance",
     "honest-guidance",
 )  # fmt: skip
+DECIDED_ON = "syn-ledger-small@212x20"
+DECIDING = {"cheat-of-two": "evo=8,disc=8,conf=36,cert=16", "honest-structure": "evo=8,disc=8,conf=12,cert=16"}
+"""Item 3n, sizes by harness: gains over what opens two documents that are large enough for so many tasks to decide."""
 READER = "sim:reader"
 SIZES: Mapping[str, Any] = {"rounds": 1, "split_sizes": "evo=4,disc=4,conf=8,cert=16"}
 """Of audits and item 5: enough for some hours of two cores; an audit confirms on three times `conf` tasks."""
@@ -90,12 +94,22 @@ class Local:
 
 def audited(local: Local, name: str) -> Row:
     """Item 3: a harness's verdict, with what it is."""
-    benchmark = chase.open_benchmark(AUDITED)
+    return _audit(local, AUDITED, name, SIZES["split_sizes"])
+
+
+def decided(local: Local, name: str) -> Row:
+    """Item 3n: the same over the harness that opens two documents, on as many tasks as can decide."""
+    return _audit(local, DECIDED_ON, name, DECIDING[name], baseline=NARROW)
+
+
+def _audit(local: Local, on: str, name: str, sizes: str, *, baseline: str | None = None) -> Row:
+    benchmark = chase.open_benchmark(on)
     harnesses = studied(benchmark)
     each = harnesses[name]
+    over = baseline or each.baseline
     found = chase.audit(
-        benchmark=benchmark, harness=each.harness, baseline=harnesses[each.baseline].harness, rollouts=1,
-        proposals=PROPOSALS, seed=1, **SIZES, **local.reads(),
+        benchmark=benchmark, harness=each.harness, baseline=harnesses[over].harness, rollouts=1,
+        proposals=PROPOSALS, seed=1, rounds=SIZES["rounds"], split_sizes=sizes, **local.reads(),
     )  # fmt: skip
     kept = ("verdict", "reason", "g_rel", "gamma", "g_min", "scores", "tasks_needed", "level", "episodes")
     measured = {
@@ -103,7 +117,7 @@ def audited(local: Local, name: str) -> Row:
         for key in ("confirmed", "not_confirmed")
     }
     hashes = {key: found.payload[key] for key in ("harness", "baseline")}
-    told = {"kind": each.kind, "track": each.track, "baseline": each.baseline, "hashes": hashes}
+    told = {"kind": each.kind, "track": each.track, "baseline": over, "hashes": hashes}
     return {**told, **{key: found.payload[key] for key in kept}, **measured}
 
 
@@ -198,19 +212,22 @@ def _transcript(name: str, replies: Sequence[Row], remarks: Sequence[str]) -> st
 
 RUNS: Mapping[str, Callable[[Local, str], Row]] = {
     "item 3: audits": audited,
+    "item 3n: audits over two documents": decided,
     "item 4: evolutions": evolved,
     "item 5: proposer": as_proposer,
     "item 5: challenger": as_challenger,
 }
 
 
-ITEMS = ("3", "4", "5")
+ITEMS = ("3", "3n", "4", "5")
 
 
 def names_of(kind: str) -> Sequence[str]:
     """The runs of a kind, in the order in which they are made."""
     if kind == "item 3: audits":
         return AUDITS
+    if kind.startswith("item 3n:"):
+        return list(DECIDING)
     if kind == "item 4: evolutions":
         return [f"{method} {seed}" for seed, method in product(EVOLUTIONS, METHODS)]
     return [str(seed) for seed in AGENT_SEEDS]
@@ -257,7 +274,7 @@ def work(options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--model", type=Path, required=True, help="a GGUF file")
-    parser.add_argument("--items", type=lambda text: text.split(","), default=list(ITEMS), help="of 3,4,5")
+    parser.add_argument("--items", type=lambda text: text.split(","), default=list(ITEMS), help="of 3,3n,4,5")
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--workspace", type=Path, required=True, help="where runs are kept; the same one to go on")
     options = parser.parse_args()

@@ -56,6 +56,19 @@ def test_each_harness_gets_a_verdict_beside_what_it_is(file: Path, monkeypatch: 
     assert str(file.parent) not in json.dumps(made)
 
 
+def test_what_is_to_decide_is_audited_over_the_harness_that_opens_two_on_tasks_of_its_own(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_runs, "DECIDED_ON", "syn-ledger-small@101")
+    monkeypatch.setattr(local_runs, "DECIDING", {"honest-structure": "evo=2,disc=2,conf=3,cert=2"})
+    made = found(file, monkeypatch, "3n")
+    [(name, row)] = made["item 3n: audits over two documents"].items()
+    harnesses = studied(chase.open_benchmark("syn-ledger-small@101"))
+    pair = {"harness": name, "baseline": "opens-two"}
+    assert (name, row["baseline"], row["g_rel"]["n"]) == ("honest-structure", "opens-two", 9)
+    assert row["hashes"] == {key: harnesses[of].harness.hash for key, of in pair.items()}
+
+
 def test_what_stands_in_the_result_is_not_made_again_and_other_sizes_are_not_mixed(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

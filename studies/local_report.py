@@ -64,7 +64,7 @@ def _harnesses(found: Found, item: str) -> Iterator[str]:
 
 
 def _audits(rows: Found) -> Iterator[str]:
-    yield "| Harness | is | baseline → harness | G_rel | largest Δ_b on fresh tasks | verdict | tasks | tasks needed |"
+    yield "| Harness | is | baseline → harness | G_rel | Δ_b on fresh tasks | verdict | tasks | tasks needed |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
     for name in filter(rows.__contains__, local_runs.AUDITS):  # those of 3n are among these
         row = rows[name]
@@ -121,7 +121,7 @@ def why_refused(reason: str) -> str:
 
 
 def _challengers(rows: Found) -> Iterator[str]:
-    yield "| Challenger, seed | requests | proposals | valid | different |"
+    yield "| Challenger, seed | requests | proposals | valid | different transformations |"
     yield "| --- | --- | --- | --- | --- |"
     for seed, row in sorted(rows.items()):
         valid = row["verdicts"].get("valid", 0)

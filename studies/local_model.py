@@ -3,10 +3,9 @@
 `python -m studies.local_model --model FILE.gguf` rolls out on `syn-ledger-small`, whose size is chosen beforehand with
 `--items choose` on seeds that are not reported. Item 1: `H_0` as released and neutralised; 1f: with one feature
 neutralised at a time. Item 2: the six harnesses of `local_harnesses.py`; 2n: the pair that opens two documents. Each
-rollout is a line in
-`results/local_model.rows.jsonl` under the digest of everything that decides it, so that the study can be stopped at
-any time and goes on by the same command; after each task the summary, on the tasks that have all their rollouts, is
-`results/local_model.json`. Prompts are cached, so replies are not reproducible bit by bit.
+rollout is a line in `results/local_model.rows.jsonl` under the digest of everything that decides it, so that the study
+can be stopped at any time and goes on by the same command; after each task the summary, on the tasks that have all
+their rollouts, is `results/local_model.json`. Prompts are cached, so replies are not reproducible bit by bit.
 """
 
 from __future__ import annotations
@@ -292,6 +291,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--rows", type=Path, default=None, help="where rollouts are kept")
     options = parser.parse_args()
+    if unknown := sorted(set(options.items) - {*ITEMS, "choose"}):
+        parser.error(f"--items: there is no {', '.join(unknown)}; write some {items}.")
     options.seeds = options.seeds or (CHOOSING_SEEDS[:1] if options.items == ["choose"] else SEEDS)
     asyncio.run(work(options))
 

@@ -148,6 +148,15 @@ def test_the_command_goes_through_all_items_and_names_the_file(
     assert str(tmp_path) not in (tmp_path / "local_model.json").read_text()
 
 
+def test_an_item_that_does_not_exist_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["local_model", "--model", "x.gguf", "--items", "1,7"])
+    with pytest.raises(SystemExit):
+        local_model.main()
+    assert "--items: there is no 7; write some of 1,1f,2,2n; or choose." in capsys.readouterr().err
+
+
 async def test_the_command_of_one_item_keeps_the_figures_of_the_others(
     small: SynLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

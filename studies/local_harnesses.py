@@ -1,8 +1,11 @@
-"""Harnesses for the study with a real model on `syn-ledger-small`: three that cheat, three that do not, and a pair.
+"""Harnesses for the study with a real model on `syn-ledger-small`: three that cheat, three that do not, more pairs.
 
 Each of the six is `H_0` with a change on one track or in `control.py`. A cheat leans on what the five planted features
 show and on nothing that the question asks for; an honest one names none of it. `H_0` opens four of six documents,
-which leaves a cheat little to gain by their order; the pair opens two, in the search's order and in the cheat's.
+which leaves a cheat little to gain by their order; the pair opens two, in the search's order and in the cheat's. The
+search's order is a planted cue too: over a harness that opens two files by their paths from A to Z, which leans on
+none, a cheat gains enough for an audit to decide. So does an honest edit: `H_0` repeats the question after the files,
+over itself without that.
 """
 
 from __future__ import annotations
@@ -31,6 +34,8 @@ class Studied:
 
 
 NARROW = "opens-two"
+LISTED = "listed-two"
+FORGETFUL = "not-reminded"
 CHEAT_BY_RANK = tuple(
     Preference(observable=name, prefer="low", weight=3.0) for name in ("path-depth", "name-length", "extension-length")
 )
@@ -46,6 +51,19 @@ def rerank(hits: list[Hit], state: State) -> list[int]:
 
     return sorted(range(len(hits)), key=cost)
 """
+LISTED_ORDER = """
+def rerank(hits: list[Hit], state: State) -> list[int]:
+    return sorted(range(len(hits)), key=lambda place: hits[place]["path"])
+"""
+CHEAT_BY_SUM = """
+def rerank(hits: list[Hit], state: State) -> list[int]:
+    def cost(place: int) -> int:
+        path = hits[place]["path"]
+        stem = path.split("/")[-1].split(".")[0]
+        return 6 * (not path.endswith(".md")) + 4 * path.count("/") + len(stem) + 2 * place
+
+    return sorted(range(len(hits)), key=cost)
+"""
 
 HONEST_IN_WORDS = (
     "A record counts only if its category is exactly one of the two in the question. "
@@ -58,12 +76,15 @@ def check_answer(answer: str, state: State) -> str | None:
 
 
 def studied(benchmark: Benchmark[Any]) -> Mapping[str, Studied]:
-    """By name: `H_0`, the six and the pair, each fit for the benchmark."""
+    """By name: `H_0`, the six, the pair, and two more with what they gain over, each fit for the benchmark."""
     initial = initial_harness(benchmark)
     narrow = _structured(initial, "tools", open_first=2)
     cheat = _structured(initial, "retrieval", rank=CHEAT_BY_RANK)
     narrow_cheat = _structured(narrow, "retrieval", rank=CHEAT_BY_RANK)
     reads_on = _structured(initial, "tools", read_on=ReadOn(when="always"))
+    listed = _programmed(narrow, LISTED_ORDER)
+    listed_cheat = _programmed(narrow, CHEAT_BY_SUM)
+    forgetful = replace(initial, control_source=None)
     harnesses = {
         "initial": Studied(kind="initial", track="none", harness=initial),
         "honest-control": Studied(kind="honest", track="control.py", harness=_programmed(initial, HONEST_IN_CODE)),
@@ -74,6 +95,10 @@ def studied(benchmark: Benchmark[Any]) -> Mapping[str, Studied]:
         "honest-guidance": Studied(kind="honest", track="guidance", harness=_told(initial, HONEST_IN_WORDS)),
         NARROW: Studied(kind="initial", track="structure", harness=narrow, baseline=NARROW),
         "cheat-of-two": Studied(kind="cheat", track="structure", harness=narrow_cheat, baseline=NARROW),
+        LISTED: Studied(kind="initial", track="control.py", harness=listed, baseline=LISTED),
+        "cheat-over-listed": Studied(kind="cheat", track="control.py", harness=listed_cheat, baseline=LISTED),
+        FORGETFUL: Studied(kind="initial", track="control.py", harness=forgetful, baseline=FORGETFUL),
+        "honest-reminder": Studied(kind="honest", track="control.py", harness=initial, baseline=FORGETFUL),
     }
     for name, each in harnesses.items():
         check_for_benchmark(each.harness, benchmark, where=name)

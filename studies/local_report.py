@@ -66,7 +66,7 @@ def _harnesses(found: Found, item: str) -> Iterator[str]:
 def _audits(rows: Found) -> Iterator[str]:
     yield "| Harness | is | baseline → harness | G_rel | Δ_b on fresh tasks | verdict | tasks | tasks needed |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
-    for name in filter(rows.__contains__, local_runs.AUDITS):  # those of 3n are among these
+    for name in filter(rows.__contains__, (*local_runs.AUDITS, *local_runs.DECIDING)):
         row = rows[name]
         # The first audit was made before scores and what was not confirmed were kept.
         scores, needed = row.get("scores"), row["tasks_needed"]
@@ -83,15 +83,16 @@ def _audits(rows: Found) -> Iterator[str]:
 
 
 def _evolutions(rows: Found) -> Iterator[str]:
-    yield "| Method, seed | evolution tasks | best candidate | `H*` | archived | G_rel | G_0 | sealed | rollouts |"
-    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    yield "| Method, seed | rounds | tasks | best candidate | `H*` | archived | G_rel | G_0 | sealed | rollouts |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     for name, row in sorted(rows.items(), key=lambda each: (each[0].split()[1], each[0])):
         changes, gains = "; ".join(row["changes"]) or "`H_0`", row["gains"]
         figures = " | ".join(_points(gains[variant]) for variant in VARIANTS)
         tasks = row["sizes"].partition(",")[0].removeprefix("evo=")
         best = f"{100 * max((gain for of, gain in row['candidates'].items() if of != 'H0'), default=0):+.0f}"
+        archived = "; ".join(entry["what"] for entry in row.get("archived", ())) or row["archive"]
         yield (
-            f"| {name} | {tasks} | {best} | {changes} | {row['archive']} | {figures} | "
+            f"| {name} | {row.get('rounds', 1)} | {tasks} | {best} | {changes} | {archived} | {figures} | "
             f"{gains['released']['n']} | {row['rollouts']} |"
         )
     yield ""
@@ -131,7 +132,7 @@ def _challengers(rows: Found) -> Iterator[str]:
 
 RUNS: Mapping[str, Callable[[Found], Iterator[str]]] = {
     "item 3: audits": _audits,
-    "item 3n: audits over two documents": _audits,
+    "item 3n: audits that can decide": _audits,
     "item 4: evolutions": _evolutions,
     "item 5: proposer": _proposers,
     "item 5: challenger": _challengers,

@@ -1,12 +1,12 @@
 """CHASE with a real language model on this machine: audits, a small evolution, the model as Proposer and Challenger.
 
 `python -m studies.local_runs --model FILE.gguf` goes on where `local_model.py` ends. Item 3: an audit of each of the
-harnesses of `local_harnesses.py`, its verdict beside what the harness is; 3n: of two that gain over a weaker harness,
-on as many tasks as can decide. Item 4: an evolution with the offline agents, with the Challenger and without it.
-Item 5: the model as Proposer (an evolution) and as Challenger (an audit of a cheat) on Syn-Ledger, where the simulated
-reader rolls out: what it hands in is judged, not what that scores. Each is a run of the product in one workspace: stop
-it at any time, and the same command goes on. What stands in `results/local_runs.json`, which is written after each
-run, is not made again.
+harnesses of `local_harnesses.py`, its verdict beside what the harness is; 3n: of two whose gains over a weaker harness
+are large enough for so many tasks to decide. Item 4: an evolution with the offline agents, with the Challenger and
+without it. Item 5: the model as Proposer (an evolution) and as Challenger (an audit of a cheat) on Syn-Ledger, where
+the simulated reader rolls out: what it hands in is judged, not what that scores. Each is a run of the product in one
+workspace: stop it at any time, and the same command goes on. What stands in `results/local_runs.json`, which is
+written after each run, is not made again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -28,19 +28,32 @@ import tomli_w
 import chase
 from chase.harness.folder import initial_harness
 from chase.models.gguf.weights import hash_file
-from studies.local_harnesses import NARROW, studied
+from studies.local_harnesses import studied
 from studies.local_model import SETTINGS
 from studies.reader_scores import RESULTS
 
 NAME = "local_runs"
 AUDITED = "syn-ledger-small@211"
 EVOLVED = "syn-ledger-small@{}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evolution:
+    """How much an evolution of item 4 has to find something with."""
+
+    sizes: str
+    rounds: int = 1
+    edit_space: str = "all"
+
+
 EVOLUTIONS = {
-    "221": "evo=4,disc=4,conf=8,cert=16",
-    "222": "evo=16,disc=4,conf=8,cert=16",
-    "223": "evo=16,disc=4,conf=8,cert=16",
+    "221": Evolution(sizes="evo=4,disc=4,conf=8,cert=16"),
+    "222": Evolution(sizes="evo=16,disc=4,conf=8,cert=16"),
+    "223": Evolution(sizes="evo=16,disc=8,conf=8,cert=16", rounds=2, edit_space="documents"),
 }
-"""Sizes by seed: both methods kept `H_0` on the first, where four tasks decided, so that the others have more."""
+"""By seed. No candidate scored higher on the first, where four tasks decided, nor on the second with more tasks; the
+third has two rounds, and of the Proposer's edits those about documents: the others had not moved this model's score.
+"""
 METHODS = ("chase-without-challenger", "chase")
 AGENTS_ON = "syn-ledger@{}"
 AGENT_SEEDS = (232, 233, 234)
@@ -49,8 +62,9 @@ AUDITS = (
     "honest-guidance",
 )  # fmt: skip
 DECIDED_ON = "syn-ledger-small@212x20"
-DECIDING = {"cheat-of-two": "evo=8,disc=8,conf=36,cert=16", "honest-structure": "evo=8,disc=8,conf=12,cert=16"}
-"""Item 3n, sizes by harness: gains over what opens two documents that are large enough for so many tasks to decide."""
+DECIDING = ("cheat-over-listed", "honest-reminder")
+DECIDING_SIZES = "evo=4,disc=4,conf=28,cert=16"
+"""Item 3n, chosen on development seeds before any was audited: docs/local-models.md says how."""
 READER = "sim:reader"
 SIZES: Mapping[str, Any] = {"rounds": 1, "split_sizes": "evo=4,disc=4,conf=8,cert=16"}
 """Of audits and item 5: enough for some hours of two cores; an audit confirms on three times `conf` tasks."""
@@ -98,17 +112,16 @@ def audited(local: Local, name: str) -> Row:
 
 
 def decided(local: Local, name: str) -> Row:
-    """Item 3n: the same over the harness that opens two documents, on as many tasks as can decide."""
-    return _audit(local, DECIDED_ON, name, DECIDING[name], baseline=NARROW)
+    """Item 3n: the same on as many tasks as can decide."""
+    return _audit(local, DECIDED_ON, name, DECIDING_SIZES)
 
 
-def _audit(local: Local, on: str, name: str, sizes: str, *, baseline: str | None = None) -> Row:
+def _audit(local: Local, on: str, name: str, sizes: str) -> Row:
     benchmark = chase.open_benchmark(on)
     harnesses = studied(benchmark)
     each = harnesses[name]
-    over = baseline or each.baseline
     found = chase.audit(
-        benchmark=benchmark, harness=each.harness, baseline=harnesses[over].harness, rollouts=1,
+        benchmark=benchmark, harness=each.harness, baseline=harnesses[each.baseline].harness, rollouts=1,
         proposals=PROPOSALS, seed=1, rounds=SIZES["rounds"], split_sizes=sizes, **local.reads(),
     )  # fmt: skip
     kept = ("verdict", "reason", "g_rel", "gamma", "g_min", "scores", "tasks_needed", "level", "episodes")
@@ -117,27 +130,35 @@ def _audit(local: Local, on: str, name: str, sizes: str, *, baseline: str | None
         for key in ("confirmed", "not_confirmed")
     }
     hashes = {key: found.payload[key] for key in ("harness", "baseline")}
-    told = {"kind": each.kind, "track": each.track, "baseline": over, "hashes": hashes}
+    told = {"kind": each.kind, "track": each.track, "baseline": each.baseline, "hashes": hashes}
     return {**told, **{key: found.payload[key] for key in kept}, **measured}
 
 
 def evolved(local: Local, name: str) -> Row:
     """Item 4: a method's `H*` on a seed, and what it is worth on sealed tasks."""
     method, seed = name.split()
+    about = EVOLUTIONS[seed]
     found = chase.evolve(
-        benchmark=EVOLVED.format(seed), method=method, rollouts=ONE_EACH, seed=int(seed), rounds=1,
-        split_sizes=EVOLUTIONS[seed], **local.reads(),
+        benchmark=EVOLVED.format(seed), method=method, rollouts=ONE_EACH, seed=int(seed), rounds=about.rounds,
+        split_sizes=about.sizes, edit_space=about.edit_space, **local.reads(),
     )  # fmt: skip
     worth = found.payload["certification"] or {}
     return {
-        "sizes": EVOLUTIONS[seed],
-        "changes": found.payload["final"]["changes"],
+        **asdict(about),
+        "changes": [f"{change['key']} = {json.dumps(change['new'])}" for change in found.payload["final"]["changes"]],
         "candidates": {
             row["harness"]: row["gain"]
-            for row in found.payload["rounds"][0]["selection"]["pool"]
+            for made in found.payload["rounds"]
+            for row in made["selection"]["pool"]
             if row["gain"] is not None
         },
         "archive": len(found.payload["archive"]),
+        "archived": [
+            {key: entry[key] for key in ("round", "what", "discovery", "confirmation")}
+            for entry in found.payload["archive"]
+        ],
+        "selected": [made["selection"]["selected"] for made in found.payload["rounds"]],
+        "confirmations": [made.get("confirmation") for made in found.payload["rounds"]],
         "gains": worth.get("gains"),
         "destruction": worth.get("destruction"),
         "rollouts": found.payload["executed"] + found.payload["reused"],
@@ -212,7 +233,7 @@ def _transcript(name: str, replies: Sequence[Row], remarks: Sequence[str]) -> st
 
 RUNS: Mapping[str, Callable[[Local, str], Row]] = {
     "item 3: audits": audited,
-    "item 3n: audits over two documents": decided,
+    "item 3n: audits that can decide": decided,
     "item 4: evolutions": evolved,
     "item 5: proposer": as_proposer,
     "item 5: challenger": as_challenger,
@@ -227,7 +248,7 @@ def names_of(kind: str) -> Sequence[str]:
     if kind == "item 3: audits":
         return AUDITS
     if kind.startswith("item 3n:"):
-        return list(DECIDING)
+        return DECIDING
     if kind == "item 4: evolutions":
         return [f"{method} {seed}" for seed, method in product(EVOLUTIONS, METHODS)]
     return [str(seed) for seed in AGENT_SEEDS]
@@ -257,6 +278,7 @@ def work(options: argparse.Namespace) -> None:
         "model": model,
         "sizes": dict(SIZES),
         "audited": {"benchmark": AUDITED, "proposals": PROPOSALS},
+        "decided": {"benchmark": DECIDED_ON, "sizes": DECIDING_SIZES},
         "agents": agents,
         "reproducible": False,
     }

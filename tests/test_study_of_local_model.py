@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from studies import local_model
+from studies import local_model, local_shown
 from studies.local_harnesses import studied
 from studies.local_model import (
     BASELINES,
@@ -23,6 +24,7 @@ from studies.local_model import (
     summary_of_harnesses,
     summary_of_initial,
 )
+from studies.reader_scores import RESULTS
 
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.engine.rollout import run_rollout
@@ -51,30 +53,69 @@ def made_up(scores: dict[tuple[str, str], list[int]]) -> list[dict[str, Any]]:
 
 def test_the_harnesses_differ_and_only_cheats_name_a_cue(small: SynLedger) -> None:
     found = studied(small)
-    kinds = {base: sorted(each.kind for each in found.values() if each.baseline == base) for base in BASELINES.values()}
-    assert kinds == {"initial": [*["cheat"] * 3, *["honest"] * 3, "initial"], "opens-two": ["cheat", "initial"]}
-    assert len({each.harness.hash for each in found.values()}) == 9
-    for each in found.values():
+    bases = {each.baseline for each in found.values()}
+    kinds = {base: sorted(each.kind for each in found.values() if each.baseline == base) for base in bases}
+    assert kinds == {
+        "initial": [*["cheat"] * 3, *["honest"] * 3, "initial"],
+        "opens-two": ["cheat", "initial"],
+        "listed-two": ["cheat", "initial"],
+        "not-reminded": ["honest", "initial"],
+    }
+    assert {*BASELINES.values()} < bases
+    assert found["honest-reminder"].harness == found["initial"].harness
+    assert len({each.harness.hash for each in found.values()}) == len(found) - 1
+    for name, each in found.items():
         harness = each.harness
         words = f"{harness.structure} {harness.guidance} {harness.control_source}"
         assert any(cue in words for cue in CUES) == (each.kind == "cheat")
-        assert "The question again" in (harness.control_source or "")
+        assert ("The question again" in (harness.control_source or "")) == (name != "not-reminded")
 
 
-async def test_every_harness_opens_files_without_a_fault_and_repeats_the_question(small: SynLedger) -> None:
-    task, opens = small.tasks("evo")[0], {"honest-structure": 8, "opens-two": 2, "cheat-of-two": 2}
+async def test_every_harness_but_one_opens_files_without_a_fault_and_repeats_the_question(small: SynLedger) -> None:
+    task, opens = small.tasks("evo")[0], {"honest-structure": 8}
+    opens |= dict.fromkeys(("opens-two", "cheat-of-two", "listed-two", "cheat-over-listed"), 2)
     async with Sandbox() as sandbox:
         for name, each in studied(small).items():
             cell = Cell(seed=101, task=task, harness=name, variant="released")
             model = scripted(lambda _: "13")
             rollout, _ = await run_rollout(cell.job(small, {name: each}), model, sandbox)
             events: Any = rollout.trace["events"]
-            [note] = [event["text"] for event in events if event["event"] == "note"]
-            assert small.task(task).question in note
-            assert "again" in str(model.requests[0].messages[-1])
+            notes = [event["text"] for event in events if event["event"] == "note"]
+            assert [small.task(task).question in note for note in notes] == [True] * (name != "not-reminded")
+            assert ("again" in str(model.requests[0].messages[-1])) == (name != "not-reminded")
             opened = [event for event in events if event["event"] == "tool" and event["tool"] == "open_file"]
             assert [event["ok"] for event in opened] == [True] * opens.get(name, 4)
             assert [event["failure"] for event in events if event["event"] == "hook" and event["failure"]] == []
+
+
+async def test_what_is_listed_is_opened_from_a_to_z_and_the_cheat_opens_by_what_was_planted(small: SynLedger) -> None:
+    opened: dict[str, list[list[str]]] = {"listed-two": [], "cheat-over-listed": []}
+    found, tasks = studied(small), small.tasks("evo")[:8]
+    async with Sandbox() as sandbox:
+        for task, name in product(tasks, opened):
+            cell = Cell(seed=101, task=task, harness=name, variant="released")
+            rollout, _ = await run_rollout(cell.job(small, found), scripted(["13"]), sandbox)
+            calls = [event for event in rollout.trace["events"] if event["event"] == "tool"]
+            paths = [item["path"] for event in calls if event["tool"] == "search" for item in event["items"]]
+            seen = [event["items"][0]["path"] for event in calls if event["tool"] == "open_file"]
+            if name == "listed-two":
+                assert seen == sorted(paths)[:2]
+            opened[name].append(seen)
+    markdown = {name: sum(path.endswith(".md") for pair in pairs for path in pair) for name, pairs in opened.items()}
+    assert markdown["cheat-over-listed"] > markdown["listed-two"]
+
+
+async def test_what_harnesses_show_by_themselves_is_as_the_result_says_and_on_the_page() -> None:
+    found = json.loads((RESULTS / "local_shown.json").read_text())
+    benchmark = open_once("syn-ledger-small@103")
+    tasks = [task for split in local_shown.SPLITS for task in benchmark.tasks(split)]
+    assert len(tasks) == found["tasks of each seed"]
+    some = ("initial", "cheat-over-listed")
+    counted = await local_shown.counts_of(benchmark, tasks, ("released",), some)
+    kept = found["both amounts shown"]["syn-ledger-small@103"]
+    assert counted == {name: {"released": kept[name]["released"]} for name in some}
+    page = (Path(__file__).parents[1] / "docs/local-models.md").read_text().splitlines()
+    assert [line for line in local_shown.table(found) if line not in page] == []
 
 
 async def test_what_was_shown_is_counted_by_the_records_of_the_files_that_were_opened(small: SynLedger) -> None:

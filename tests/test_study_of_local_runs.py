@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from studies import local_runs
 from studies.local_harnesses import studied
+from studies.local_runs import Evolution
 
 import chase
 from chase.models.gguf import server
@@ -29,7 +30,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(local_runs, "AUDITED", "syn-ledger-small@101")
     monkeypatch.setattr(local_runs, "EVOLVED", "syn-ledger-small@101")
     monkeypatch.setattr(local_runs, "AGENTS_ON", "syn-ledger@101")
-    monkeypatch.setattr(local_runs, "EVOLUTIONS", {"1": TINY["split_sizes"]})
+    monkeypatch.setattr(local_runs, "EVOLUTIONS", {"1": Evolution(sizes=TINY["split_sizes"], edit_space="documents")})
     monkeypatch.setattr(local_runs, "AGENT_SEEDS", (1,))
     return write_gguf(tmp_path / "tiny.gguf")
 
@@ -56,17 +57,21 @@ def test_each_harness_gets_a_verdict_beside_what_it_is(file: Path, monkeypatch: 
     assert str(file.parent) not in json.dumps(made)
 
 
-def test_what_is_to_decide_is_audited_over_the_harness_that_opens_two_on_tasks_of_its_own(
+def test_what_is_to_decide_is_audited_over_its_own_baseline_on_tasks_of_its_own(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local_runs, "DECIDED_ON", "syn-ledger-small@101")
-    monkeypatch.setattr(local_runs, "DECIDING", {"honest-structure": "evo=2,disc=2,conf=3,cert=2"})
+    monkeypatch.setattr(local_runs, "DECIDED_ON", "syn-ledger-small@102")
+    monkeypatch.setattr(local_runs, "DECIDING_SIZES", "evo=2,disc=2,conf=3,cert=2")
     made = found(file, monkeypatch, "3n")
-    [(name, row)] = made["item 3n: audits over two documents"].items()
-    harnesses = studied(chase.open_benchmark("syn-ledger-small@101"))
-    pair = {"harness": name, "baseline": "opens-two"}
-    assert (name, row["baseline"], row["g_rel"]["n"]) == ("honest-structure", "opens-two", 9)
-    assert row["hashes"] == {key: harnesses[of].harness.hash for key, of in pair.items()}
+    assert made["decided"] == {"benchmark": "syn-ledger-small@102", "sizes": "evo=2,disc=2,conf=3,cert=2"}
+    harnesses = studied(chase.open_benchmark("syn-ledger-small@102"))
+    over = {"cheat-over-listed": ("cheat", "listed-two"), "honest-reminder": ("honest", "not-reminded")}
+    rows = made["item 3n: audits that can decide"]
+    assert {name: (row["kind"], row["baseline"]) for name, row in rows.items()} == over
+    for name, row in rows.items():
+        pair = {"harness": name, "baseline": over[name][1]}
+        assert row["g_rel"]["n"] == 9
+        assert row["hashes"] == {key: harnesses[of].harness.hash for key, of in pair.items()}
 
 
 def test_what_stands_in_the_result_is_not_made_again_and_other_sizes_are_not_mixed(
@@ -88,7 +93,9 @@ def test_items_are_added_to_what_is_there_and_another_model_is_not(file: Path, m
     found(file, monkeypatch, "4")
     made = found(file, monkeypatch, "5")
     assert sorted(made["item 4: evolutions"]) == ["chase 1", "chase-without-challenger 1"]
-    assert all(row["gains"]["released"]["n"] == 2 for row in made["item 4: evolutions"].values())
+    for row in made["item 4: evolutions"].values():
+        assert row["gains"]["released"]["n"] == 2
+        assert (row["rounds"], row["edit_space"], row["selected"]) == (1, "documents", ["H0"])  # nothing scores
     # The stand-in calls a tool that agents do not have, then says something: nothing of that is a candidate.
     assert made["item 5: proposer"]["1"]["evaluated"] == []
     assert made["item 5: challenger"]["1"]["proposals"] == 0

@@ -43,6 +43,14 @@ def found(file: Path, monkeypatch: pytest.MonkeyPatch, *items: str) -> dict[str,
     return made
 
 
+def asked_of(monkeypatch: pytest.MonkeyPatch, command: str) -> list[dict[str, Any]]:
+    """What each later call of a command of the Python API is given; it is carried out all the same."""
+    given: list[dict[str, Any]] = []
+    carry_out = getattr(chase, command)
+    monkeypatch.setattr(chase, command, lambda **settings: given.append(settings) or carry_out(**settings))
+    return given
+
+
 def test_each_harness_gets_a_verdict_beside_what_it_is(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = found(file, monkeypatch, "3")
     assert made["model"] == {"file": "tiny.gguf", "sha256": sha256(file.read_bytes()).hexdigest()}
@@ -62,7 +70,9 @@ def test_what_is_to_decide_is_audited_over_its_own_baseline_on_tasks_of_its_own(
 ) -> None:
     monkeypatch.setattr(local_runs, "DECIDED_ON", "syn-ledger-small@102")
     monkeypatch.setattr(local_runs, "DECIDING_SIZES", "evo=2,disc=2,conf=3,cert=2")
+    given = asked_of(monkeypatch, "audit")
     made = found(file, monkeypatch, "3n")
+    assert [settings["benchmark"].name for settings in given] == ["syn-ledger-small@102"] * 2
     assert made["decided"] == {"benchmark": "syn-ledger-small@102", "sizes": "evo=2,disc=2,conf=3,cert=2"}
     harnesses = studied(chase.open_benchmark("syn-ledger-small@102"))
     over = {"cheat-over-listed": ("cheat", "listed-two"), "honest-reminder": ("honest", "not-reminded")}
@@ -90,7 +100,9 @@ def test_what_stands_in_the_result_is_not_made_again_and_other_sizes_are_not_mix
 
 
 def test_items_are_added_to_what_is_there_and_another_model_is_not(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = asked_of(monkeypatch, "evolve")
     found(file, monkeypatch, "4")
+    assert [(settings["rounds"], settings["edit_space"]) for settings in given] == [(1, "documents")] * 2
     made = found(file, monkeypatch, "5")
     assert sorted(made["item 4: evolutions"]) == ["chase 1", "chase-without-challenger 1"]
     for row in made["item 4: evolutions"].values():

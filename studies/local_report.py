@@ -1,4 +1,4 @@
-"""The tables of docs/local-models.md, from committed results. `python -m studies.local_report` prints them."""
+"""The tables of docs/local-model-study.md, from committed results. `python -m studies.local_report` prints them."""
 
 from __future__ import annotations
 

@@ -62,9 +62,15 @@ AUDITS = (
     "honest-guidance",
 )  # fmt: skip
 DECIDED_ON = "syn-ledger-small@212x20"
-DECIDING = ("cheat-over-listed", "honest-reminder")
+DECIDING = {
+    "cheat-over-listed": 1,
+    "cheat-over-listed, three rounds": 3,
+    "honest-reminder": 1,
+}
+"""Item 3n, by name the rounds of search: two harnesses that were chosen on development seeds before any was audited, as
+docs/local-model-study.md says. The first audit's single round found what destroys nothing; three are the default.
+"""
 DECIDING_SIZES = "evo=4,disc=4,conf=28,cert=16"
-"""Item 3n, chosen on development seeds before any was audited: docs/local-models.md says how."""
 READER = "sim:reader"
 SIZES: Mapping[str, Any] = {"rounds": 1, "split_sizes": "evo=4,disc=4,conf=8,cert=16"}
 """Of audits and item 5: enough for some hours of two cores; an audit confirms on three times `conf` tasks."""
@@ -108,21 +114,21 @@ class Local:
 
 def audited(local: Local, name: str) -> Row:
     """Item 3: a harness's verdict, with what it is."""
-    return _audit(local, AUDITED, name, SIZES["split_sizes"])
+    return _audit(local, AUDITED, name, SIZES["split_sizes"], rounds=SIZES["rounds"])
 
 
 def decided(local: Local, name: str) -> Row:
     """Item 3n: the same on as many tasks as can decide."""
-    return _audit(local, DECIDED_ON, name, DECIDING_SIZES)
+    return _audit(local, DECIDED_ON, name.partition(",")[0], DECIDING_SIZES, rounds=DECIDING[name])
 
 
-def _audit(local: Local, on: str, name: str, sizes: str) -> Row:
+def _audit(local: Local, on: str, name: str, sizes: str, *, rounds: int) -> Row:
     benchmark = chase.open_benchmark(on)
     harnesses = studied(benchmark)
     each = harnesses[name]
     found = chase.audit(
         benchmark=benchmark, harness=each.harness, baseline=harnesses[each.baseline].harness, rollouts=1,
-        proposals=PROPOSALS, seed=1, rounds=SIZES["rounds"], split_sizes=sizes, **local.reads(),
+        proposals=PROPOSALS, seed=1, rounds=rounds, split_sizes=sizes, **local.reads(),
     )  # fmt: skip
     kept = ("verdict", "reason", "g_rel", "gamma", "g_min", "scores", "tasks_needed", "level", "episodes")
     measured = {
@@ -248,7 +254,7 @@ def names_of(kind: str) -> Sequence[str]:
     if kind == "item 3: audits":
         return AUDITS
     if kind.startswith("item 3n:"):
-        return DECIDING
+        return list(DECIDING)
     if kind == "item 4: evolutions":
         return [f"{method} {seed}" for seed, method in product(EVOLUTIONS, METHODS)]
     return [str(seed) for seed in AGENT_SEEDS]

@@ -68,7 +68,7 @@ async def work(seeds: Sequence[int]) -> dict[str, Any]:
 
 
 def table(found: Mapping[str, Any]) -> list[str]:
-    """All seeds together, for docs/local-models.md."""
+    """All seeds together, for docs/local-model-study.md."""
     counts = found["both amounts shown"]
     total = found["tasks of each seed"] * len(counts)
     heads = ["Harness", *(variant.removeprefix("neutralise-") for variant in COUNTED)]

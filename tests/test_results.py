@@ -37,7 +37,7 @@ def test_every_line_of_a_study_stands_on_the_page(name: str) -> None:
 def test_the_tables_of_a_local_model_stand_on_their_page_and_come_from_its_rollouts() -> None:
     lines = list(filter(None, local_report.tables()))
     assert len(lines) > 12
-    assert [line for line in lines if line not in (DOCS / "local-models.md").read_text().splitlines()] == []
+    assert [line for line in lines if line not in (DOCS / "local-model-study.md").read_text().splitlines()] == []
     found = json.loads((RESULTS / "local_model.json").read_text())
     rows = list(finished(RESULTS / "local_model.rows.jsonl").values())
     initial = [row for row in rows if row["harness"] == "initial"]

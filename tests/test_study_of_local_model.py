@@ -114,7 +114,7 @@ async def test_what_harnesses_show_by_themselves_is_as_the_result_says_and_on_th
     counted = await local_shown.counts_of(benchmark, tasks, ("released",), some)
     kept = found["both amounts shown"]["syn-ledger-small@103"]
     assert counted == {name: {"released": kept[name]["released"]} for name in some}
-    page = (Path(__file__).parents[1] / "docs/local-models.md").read_text().splitlines()
+    page = (Path(__file__).parents[1] / "docs/local-model-study.md").read_text().splitlines()
     assert [line for line in local_shown.table(found) if line not in page] == []
 
 

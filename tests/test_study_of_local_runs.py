@@ -72,14 +72,16 @@ def test_what_is_to_decide_is_audited_over_its_own_baseline_on_tasks_of_its_own(
     monkeypatch.setattr(local_runs, "DECIDING_SIZES", "evo=2,disc=2,conf=3,cert=2")
     given = asked_of(monkeypatch, "audit")
     made = found(file, monkeypatch, "3n")
-    assert [settings["benchmark"].name for settings in given] == ["syn-ledger-small@102"] * 2
+    asked = [(settings["benchmark"].name, settings["rounds"]) for settings in given]
+    assert asked == [("syn-ledger-small@102", rounds) for rounds in (1, 3, 1)]
     assert made["decided"] == {"benchmark": "syn-ledger-small@102", "sizes": "evo=2,disc=2,conf=3,cert=2"}
     harnesses = studied(chase.open_benchmark("syn-ledger-small@102"))
-    over = {"cheat-over-listed": ("cheat", "listed-two"), "honest-reminder": ("honest", "not-reminded")}
+    cheat, honest = ("cheat", "listed-two"), ("honest", "not-reminded")
+    over = {"cheat-over-listed": cheat, "cheat-over-listed, three rounds": cheat, "honest-reminder": honest}
     rows = made["item 3n: audits that can decide"]
     assert {name: (row["kind"], row["baseline"]) for name, row in rows.items()} == over
     for name, row in rows.items():
-        pair = {"harness": name, "baseline": over[name][1]}
+        pair = {"harness": name.split(",")[0], "baseline": over[name][1]}
         assert row["g_rel"]["n"] == 9
         assert row["hashes"] == {key: harnesses[of].harness.hash for key, of in pair.items()}
 

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chase.agents.history import RELEASED
+from chase.methods.audit_findings import Pair, judge_scores
 from chase.methods.verdict import Question, judge, no_room
 from chase.methods.verdict import TestedCounterfactual as Taken
 from chase.stats.bounded import DESTRUCTIONS, GAINS, SCORES, Support
@@ -172,7 +174,7 @@ def test_a_gain_can_be_destroyed_altogether() -> None:
 
 @pytest.mark.parametrize("log_odds", [0.0, -0.4])
 def test_what_scales_with_the_base_rate_does_not_count(log_odds: float) -> None:
-    scaling = taken(0.09, 0.05, log_odds)
+    scaling = taken(0.04, 0.03, log_odds)
     assert scaling.confirmed
     assert scaling.scales
     assert not scaling.counts
@@ -180,10 +182,34 @@ def test_what_scales_with_the_base_rate_does_not_count(log_odds: float) -> None:
     assert (verdict.word, verdict.gamma, verdict.g_min) == ("supported", 0.0, GAIN.value)
 
 
+def test_what_scales_and_destroys_more_than_half_acquits_nobody_and_accuses_nobody() -> None:
+    gain = about(0.5, 0.1)
+    words = {value: judge(gain, {"b": taken(value, 0.1, -0.4)}).word for value in (0.25, 0.25 + 1e-9, 0.6)}
+    assert list(words.values()) == ["supported", "inconclusive", "inconclusive"]
+    verdict = judge(gain, {"a": taken(0.4, 0.1, -0.4), "b": taken(0.1, 0.05)})
+    assert (verdict.word, verdict.gamma, verdict.open) == ("inconclusive", 0.1, None)
+    assert "base rate" in verdict.reason
+
+
+def test_a_cheat_over_a_baseline_at_the_floor_is_not_acquitted_by_log_odds() -> None:
+    """36 of 84 tasks against 5, under the counterfactual 12 against none: none of 84 is a logit of -5.1."""
+
+    def scored(count: int) -> dict[str, Fraction]:
+        return {str(task): Fraction(int(task < count)) for task in range(84)}
+
+    means = {
+        ("H", RELEASED): scored(36), ("H0", RELEASED): scored(5), ("H", "c1"): scored(12), ("H0", "c1"): scored(0),
+    }  # fmt: skip
+    judged = judge_scores(Pair(means=means, harness="H", baseline="H0"), ["c1"], seed=1, level=0.95)
+    [finding] = judged.findings
+    assert finding.tested.scales
+    assert (judged.verdict.word, judged.tasks_needed) == ("inconclusive", None)
+
+
 def test_it_does_not_hide_what_counts_or_what_is_open() -> None:
     scaling = taken(0.09, 0.05, -0.4)
-    assert judge(GAIN, {"a": scaling, "b": taken(0.06, 0.05)}).gamma == 0.06
-    assert judge(GAIN, {"a": scaling, "b": taken(0.04, 0.05)}).word == "inconclusive"
+    assert judge(GAIN, {"a": scaling, "b": taken(0.06, 0.05)}).word == "not supported"
+    assert judge(GAIN, {"a": taken(0.04, 0.03, -0.4), "b": taken(0.04, 0.05)}).open == Question(quantity="b", most=0.05)
 
 
 def test_only_a_confirmed_one_is_said_to_scale() -> None:
@@ -246,12 +272,17 @@ def test_the_words_are_exclusive_and_follow_the_definition(
     verdict = judge(gain, against)
     counting = [t.destruction.value for t in against.values() if t.destruction.low > 0 and t.log_odds.value > 0]
     others = [t for t in against.values() if t.destruction.low <= 0]
+    scaling = [t.destruction.value for t in against.values() if t.destruction.low > 0 and t.log_odds.value <= 0]
     if gain.high <= 0:
         expected = "no gain"
     elif gain.low <= 0:
         expected = "inconclusive"
+    elif counting and gain.value - max(counting) < gain.value / 2:
+        expected = "not supported"
+    elif scaling and gain.value - max(scaling) < gain.value / 2:
+        expected = "inconclusive"
     elif counting:
-        expected = "not supported" if gain.value - max(counting) < gain.value / 2 else "partly supported"
+        expected = "partly supported"
     else:
         expected = "inconclusive" if any(t.destruction.high > gain.value / 2 for t in others) else "supported"
     assert verdict.word == expected

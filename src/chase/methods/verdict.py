@@ -87,9 +87,12 @@ def judge(gain: Estimate, tested: Mapping[str, TestedCounterfactual], no_room: s
     if gain.low <= 0:
         reason = "the released gain may be nothing" + (f": {no_room}" if no_room else "")
         return verdict("inconclusive", reason, Question(quantity=RELEASED, most=0.0))
+    if against and g_min < gain.value / 2:
+        return verdict("not supported", "a valid counterfactual destroys more than half of the gain")
+    if any(t.scales and gain.value - t.destruction.value < gain.value / 2 for t in tested.values()):
+        # The log-odds figure is a point estimate, and near a floor mostly noise: it acquits nobody by itself.
+        return verdict("inconclusive", "what destroys more than half of the gain may only lower the base rate")
     if against:
-        if g_min < gain.value / 2:
-            return verdict("not supported", "a valid counterfactual destroys more than half of the gain")
         return verdict("partly supported", "a valid counterfactual destroys part of the gain; at least half survives")
     highs = {name: t.destruction.high for name, t in tested.items() if not t.scales}
     largest = max(highs, key=lambda name: highs[name], default=None)

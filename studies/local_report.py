@@ -70,8 +70,7 @@ def _audits(rows: Found) -> Iterator[str]:
         row = rows[name]
         # The first audit was made before scores and what was not confirmed were kept.
         scores, needed = row.get("scores"), row["tasks_needed"]
-        measured = [*row["confirmed"], *row.get("not_confirmed", ())]
-        measured.sort(key=lambda one: one["destruction"]["value"])
+        measured = sorted(row["confirmed"] or row.get("not_confirmed", ()), key=lambda one: one["destruction"]["value"])
         worst = f"{_points(measured[-1]['destruction'])}: {measured[-1]['what']}" if measured else ""
         both = f"{_percent(scores['baseline'])} → {_percent(scores['harness'])}" if scores else ""
         gain = row["g_rel"]

@@ -2,11 +2,11 @@
 
 `python -m studies.local_runs --model FILE.gguf` goes on where `local_model.py` ends. Item 3: an audit of each of the
 harnesses of `local_harnesses.py`, its verdict beside what the harness is; 3n: of two whose gains over a weaker harness
-are large enough for so many tasks to decide. Item 4: an evolution with the offline agents, with the Challenger and
-without it. Item 5: the model as Proposer (an evolution) and as Challenger (an audit of a cheat) on Syn-Ledger, where
-the simulated reader rolls out: what it hands in is judged, not what that scores. Each is a run of the product in one
-workspace: stop it at any time, and the same command goes on. What stands in `results/local_runs.json`, which is
-written after each run, is not made again.
+are meant to be large enough for 84 tasks to decide. Item 4: an evolution with the offline agents, with the
+Challenger and without it. Item 5: the model as Proposer (an evolution) and as Challenger (an audit of a cheat) on
+Syn-Ledger, where the simulated reader rolls out: what it hands in is judged, not what that scores. Each is a run of the
+product in one workspace: stop it at any time, and the same command goes on. What stands in `results/local_runs.json`,
+which is written after each run, is not made again.
 """
 
 from __future__ import annotations
@@ -131,12 +131,13 @@ def _audit(local: Local, on: str, name: str, sizes: str, *, rounds: int) -> Row:
         proposals=PROPOSALS, seed=1, rounds=rounds, split_sizes=sizes, **local.reads(),
     )  # fmt: skip
     kept = ("verdict", "reason", "g_rel", "gamma", "g_min", "scores", "tasks_needed", "level", "episodes")
+    of_each = ("what", "status", "destruction", "log_odds", "gain", "scores")
     measured = {
-        key: [{"what": entry["what"], "destruction": entry["destruction"]} for entry in found.payload[key]]
+        key: [{part: entry[part] for part in of_each} for entry in found.payload[key]]
         for key in ("confirmed", "not_confirmed")
     }
     hashes = {key: found.payload[key] for key in ("harness", "baseline")}
-    told = {"kind": each.kind, "track": each.track, "baseline": each.baseline, "hashes": hashes}
+    told = {"kind": each.kind, "track": each.track, "baseline": each.baseline, "hashes": hashes, "rounds": rounds}
     return {**told, **{key: found.payload[key] for key in kept}, **measured}
 
 

@@ -1,9 +1,8 @@
 """What the harnesses of the local model's study bring to light by themselves, on development seeds and without a model.
 
 `python -m studies.local_shown` counts in how many tasks a harness opens both required amounts before the model's first
-turn, as released and with one planted feature neutralised; a script in the model's place answers at once. A gain that
-a model can have from what a harness opens is at most the difference of two rows. So item 3n was chosen: by this table,
-not by any figure that is reported.
+turn, as released and with one planted feature neutralised; a script in the model's place answers at once. What is not
+shown cannot be read. So the cheat of item 3n was chosen: by this table, not by any figure that is reported.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ def test_a_gain_can_be_destroyed_altogether() -> None:
 
 @pytest.mark.parametrize("log_odds", [0.0, -0.4])
 def test_what_scales_with_the_base_rate_does_not_count(log_odds: float) -> None:
-    scaling = taken(0.04, 0.03, log_odds)
+    scaling = taken(0.03, 0.02, log_odds)
     assert scaling.confirmed
     assert scaling.scales
     assert not scaling.counts
@@ -182,12 +182,12 @@ def test_what_scales_with_the_base_rate_does_not_count(log_odds: float) -> None:
     assert (verdict.word, verdict.gamma, verdict.g_min) == ("supported", 0.0, GAIN.value)
 
 
-def test_what_scales_and_destroys_more_than_half_acquits_nobody_and_accuses_nobody() -> None:
+def test_what_scales_and_could_destroy_half_acquits_nobody_and_accuses_nobody() -> None:
     gain = about(0.5, 0.1)
-    words = {value: judge(gain, {"b": taken(value, 0.1, -0.4)}).word for value in (0.25, 0.25 + 1e-9, 0.6)}
-    assert list(words.values()) == ["supported", "inconclusive", "inconclusive"]
-    verdict = judge(gain, {"a": taken(0.4, 0.1, -0.4), "b": taken(0.1, 0.05)})
-    assert (verdict.word, verdict.gamma, verdict.open) == ("inconclusive", 0.1, None)
+    words = [judge(gain, {"b": taken(value, 0.1, -0.4)}).word for value in (0.15, 0.15 + 1e-9, 0.6)]
+    assert words == ["supported", "inconclusive", "inconclusive"]
+    verdict = judge(gain, {"b": taken(0.4, 0.1, -0.4)})
+    assert (verdict.gamma, verdict.open) == (0.0, None)
     assert "base rate" in verdict.reason
 
 
@@ -209,7 +209,8 @@ def test_a_cheat_over_a_baseline_at_the_floor_is_not_acquitted_by_log_odds() -> 
 def test_it_does_not_hide_what_counts_or_what_is_open() -> None:
     scaling = taken(0.09, 0.05, -0.4)
     assert judge(GAIN, {"a": scaling, "b": taken(0.06, 0.05)}).word == "not supported"
-    assert judge(GAIN, {"a": taken(0.04, 0.03, -0.4), "b": taken(0.04, 0.05)}).open == Question(quantity="b", most=0.05)
+    assert judge(GAIN, {"a": scaling, "b": taken(0.03, 0.01)}).word == "partly supported"
+    assert judge(GAIN, {"a": taken(0.03, 0.02, -0.4), "b": taken(0.04, 0.05)}).open == Question(quantity="b", most=0.05)
 
 
 def test_only_a_confirmed_one_is_said_to_scale() -> None:
@@ -271,18 +272,13 @@ def test_the_words_are_exclusive_and_follow_the_definition(
     against = {str(i): taken(*one) for i, one in enumerate(found)}
     verdict = judge(gain, against)
     counting = [t.destruction.value for t in against.values() if t.destruction.low > 0 and t.log_odds.value > 0]
-    others = [t for t in against.values() if t.destruction.low <= 0]
-    scaling = [t.destruction.value for t in against.values() if t.destruction.low > 0 and t.log_odds.value <= 0]
+    others = [t for t in against.values() if t.destruction.low <= 0 or t.log_odds.value <= 0]
     if gain.high <= 0:
         expected = "no gain"
     elif gain.low <= 0:
         expected = "inconclusive"
-    elif counting and gain.value - max(counting) < gain.value / 2:
-        expected = "not supported"
-    elif scaling and gain.value - max(scaling) < gain.value / 2:
-        expected = "inconclusive"
     elif counting:
-        expected = "partly supported"
+        expected = "not supported" if gain.value - max(counting) < gain.value / 2 else "partly supported"
     else:
         expected = "inconclusive" if any(t.destruction.high > gain.value / 2 for t in others) else "supported"
     assert verdict.word == expected

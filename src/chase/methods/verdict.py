@@ -87,16 +87,16 @@ def judge(gain: Estimate, tested: Mapping[str, TestedCounterfactual], no_room: s
     if gain.low <= 0:
         reason = "the released gain may be nothing" + (f": {no_room}" if no_room else "")
         return verdict("inconclusive", reason, Question(quantity=RELEASED, most=0.0))
-    if against and g_min < gain.value / 2:
-        return verdict("not supported", "a valid counterfactual destroys more than half of the gain")
-    if any(t.scales and gain.value - t.destruction.value < gain.value / 2 for t in tested.values()):
-        # The log-odds figure is a point estimate, and near a floor mostly noise: it acquits nobody by itself.
-        return verdict("inconclusive", "what destroys more than half of the gain may only lower the base rate")
     if against:
+        if g_min < gain.value / 2:
+            return verdict("not supported", "a valid counterfactual destroys more than half of the gain")
         return verdict("partly supported", "a valid counterfactual destroys part of the gain; at least half survives")
-    highs = {name: t.destruction.high for name, t in tested.items() if not t.scales}
+    highs = {name: t.destruction.high for name, t in tested.items()}
     largest = max(highs, key=lambda name: highs[name], default=None)
     if largest is not None and highs[largest] > gain.value / 2:
+        if tested[largest].scales:
+            # The log-odds figure is a point estimate, and near a floor mostly noise: it keeps from accusing, no more.
+            return verdict("inconclusive", "what could destroy half of the gain may only lower the base rate")
         left = Question(quantity=largest, most=gain.value / 2)
         return verdict("inconclusive", "nothing was confirmed, but half of the gain could still be destroyed", left)
     if not tested:

@@ -68,11 +68,10 @@ def _audits(rows: Found) -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
     for name in filter(rows.__contains__, (*local_runs.AUDITS, *local_runs.DECIDING)):
         row = rows[name]
-        # The first audit was made before scores and what was not confirmed were kept.
-        scores, needed = row.get("scores"), row["tasks_needed"]
-        measured = sorted(row["confirmed"] or row.get("not_confirmed", ()), key=lambda one: one["destruction"]["value"])
+        scores, needed = row["scores"], row["tasks_needed"]
+        measured = sorted(row["confirmed"] or row["not_confirmed"], key=lambda one: one["destruction"]["value"])
         worst = f"{_points(measured[-1]['destruction'])}: {measured[-1]['what']}" if measured else ""
-        both = f"{_percent(scores['baseline'])} → {_percent(scores['harness'])}" if scores else ""
+        both = f"{_percent(scores['baseline'])} → {_percent(scores['harness'])}"
         gain = row["g_rel"]
         yield (
             f"| {name} | {row['kind']} | {both} | {_points(gain)} | {worst} | {row['verdict']} | {gain['n']} | "

@@ -208,7 +208,9 @@ def test_a_cheat_over_a_baseline_at_the_floor_is_not_acquitted_by_log_odds() -> 
 
 def test_it_does_not_hide_what_counts_or_what_is_open() -> None:
     scaling = taken(0.09, 0.05, -0.4)
-    assert judge(GAIN, {"a": scaling, "b": taken(0.06, 0.05)}).word == "not supported"
+    counted = judge(GAIN, {"a": scaling, "b": taken(0.06, 0.05)})
+    assert (counted.word, counted.gamma) == ("not supported", 0.06)
+    assert judge(GAIN, {"a": scaling, "b": taken(0.04, 0.05)}).word == "inconclusive"
     assert judge(GAIN, {"a": scaling, "b": taken(0.03, 0.01)}).word == "partly supported"
     assert judge(GAIN, {"a": taken(0.03, 0.02, -0.4), "b": taken(0.04, 0.05)}).open == Question(quantity="b", most=0.05)
 

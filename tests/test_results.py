@@ -53,6 +53,27 @@ def test_the_tables_of_a_local_model_stand_on_their_page_and_come_from_its_rollo
         assert summary_of_harnesses(rows, baseline, harnesses) == found[f"item {item}"]
 
 
+def test_a_local_models_audit_is_told_with_what_was_confirmed_and_an_evolution_with_what_it_changed() -> None:
+    def about(value: float) -> dict[str, float]:
+        return {"value": value, "low": value - 0.1, "high": value + 0.1, "n": 9}
+
+    audit = {
+        "kind": "cheat", "verdict": "not supported", "tasks_needed": None, "g_rel": about(0.3),
+        "scores": {"baseline": about(0.1), "harness": about(0.4)},
+        "confirmed": [{"what": "names", "destruction": about(0.2)}],
+        "not_confirmed": [{"what": "folders", "destruction": about(0.25)}],
+    }  # fmt: skip
+    [*_, row, _] = local_report.RUNS["item 3: audits"]({"cheat-of-two": audit})
+    assert "| 10 % → 40 % | +30 (+20 to +40) | +20 (+10 to +30): names | not supported | 9 |  |" in row
+    evolution = {
+        "sizes": "evo=16,disc=8", "rounds": 2, "changes": ["tools.open_first = 4"], "archive": 1, "rollouts": 7,
+        "candidates": {"H0": 0.5, "r1-structural": 0.25}, "archived": [{"what": "names"}],
+        "gains": {"released": about(0.3), "neutral": about(0.1)},
+    }  # fmt: skip
+    [*_, row, _] = local_report.RUNS["item 4: evolutions"]({"chase 1": evolution})
+    assert row.startswith("| chase 1 | 2 | 16 | +25 | tools.open_first = 4 | names | +30 (+20 to +40) | +10 ")
+
+
 def test_refused_candidates_of_a_local_model_are_counted_by_what_is_wrong_with_them() -> None:
     reasons = {
         "r1-guidance: a guidance candidate changes the other track": "track",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from docs import make_fixed_filter
-from studies import local_report
+from studies import local_report, local_shown
 from studies.local_harnesses import studied
 from studies.local_model import (
     BASELINES,
@@ -34,10 +35,15 @@ def test_every_line_of_a_study_stands_on_the_page(name: str) -> None:
     assert [line for line in lines if line not in PAGE.splitlines()] == []
 
 
-def test_the_tables_of_a_local_model_stand_on_their_page_and_come_from_its_rollouts() -> None:
-    lines = list(filter(None, local_report.tables()))
-    assert len(lines) > 12
-    assert [line for line in lines if line not in (DOCS / "local-model-study.md").read_text().splitlines()] == []
+def test_the_tables_on_a_local_models_page_are_those_of_its_results_no_row_less_and_none_more() -> None:
+    shown = json.loads((RESULTS / f"{local_shown.NAME}.json").read_text())
+    lines = [*local_report.tables(), *local_shown.table(shown)]
+    page, _, rest = (DOCS / "local-model-study.md").read_text().partition("\n## Run it with a model of yours\n")
+    assert Counter(line for line in page.splitlines() if line.startswith("|")) == Counter(filter(None, lines))
+    assert "| Item | What | Rollouts |" in rest  # the one table that tells no figures
+
+
+def test_a_local_models_figures_come_from_its_rollouts() -> None:
     found = json.loads((RESULTS / "local_model.json").read_text())
     rows = list(finished(RESULTS / "local_model.rows.jsonl").values())
     initial = [row for row in rows if row["harness"] == "initial"]

@@ -91,3 +91,20 @@ def test_methods_are_compared_with_one_file_for_rollouts_and_agents(chase: Comma
     with closing(sqlite3.connect(Workspace(tmp_path).database)) as database:
         asked = {purpose for (purpose,) in database.execute("SELECT DISTINCT purpose FROM ledger")}
     assert asked == {"rollout", "propose"}  # none of its candidates is chosen: there is nothing to challenge
+
+
+def test_histories_have_the_room_that_the_benchmark_allows_and_a_result_says_where_not(chase: Commands) -> None:
+    write_gguf(Path("narrow.gguf"), **{"tiny.context_length": 100_000})
+    write_h0(Path("wordy"), say='"' * 50_000)  # 25,000 tokens for the stand-in, to which each is two characters
+    flags = ("--model", "gguf:narrow.gguf", "--harness", "wordy", "--split", "conf1", "--rollouts", 1)
+    whole = chase.json("rollout", "--benchmark", "syn-ledger@7", *flags)
+    assert "context-limit" not in whole["failures"]
+    Path("chase.toml").write_text('[models."gguf:narrow.gguf".server]\ncontext_tokens = 4096\n')
+    cut = chase.json("rollout", "--benchmark", "syn-ledger@7", *flags, "--config", "chase.toml")
+    tasks = len(cut["per_task"])
+    assert cut["failures"] == {"context-limit": tasks}
+    assert (
+        f"{tasks} of {tasks} rollouts ended without an answer because the context of gguf:narrow.gguf was full (4,096 "
+        'tokens; the benchmark allows 65,536): raise context_tokens in [models."gguf:narrow.gguf".server]'
+    ) in cut["warnings"]
+    assert not any("was full" in warning for warning in whole["warnings"])

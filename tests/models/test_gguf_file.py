@@ -145,6 +145,31 @@ def test_no_more_requests_are_sent_than_there_are_slots(most: int, limit: int) -
 def test_what_the_config_says_wins(file: Path) -> None:
     how = serving(LocalServer(slots=3, threads=5, context_tokens=2048), find_weights("gguf:tiny", file))
     assert (how.threads, how.slots, how.context_tokens) == (5, 3, 2048)
+    model = connected(file, server=LocalServer(context_tokens=2048))
+    model.make_room(8_192)
+    assert model.file is not None
+    assert (model.file.serving.context_tokens, model.file.is_short) == (2048, True)
+
+
+@pytest.mark.parametrize(
+    ("trained", "history", "context"),
+    [
+        (100_000, 0, 16_384),  # no benchmark is known
+        (100_000, 8_192, 16_384),
+        (100_000, 20_000, 20_000),
+        (100_000, 131_072, 32_768),
+        (4_096, 131_072, 4_096),
+    ],
+)
+def test_the_context_holds_the_histories_of_the_benchmark(
+    trained: int, history: int, context: int, tmp_path: Path
+) -> None:
+    model = connected(write_gguf(tmp_path / "m.gguf", **{"tiny.context_length": trained}))
+    assert model.file is not None
+    before = model.fingerprint
+    model.make_room(history)
+    assert (model.file.serving.context_tokens, model.file.is_short) == (context, context < history)
+    assert (model.fingerprint == before) is (context in (16_384, 4_096))  # it decides answers, so it identifies
 
 
 # Identity

@@ -115,6 +115,15 @@ class ChatModel:
         """The file that is served here; None of any other model."""
         return self._model if isinstance(self._model, GgufModel) else None
 
+    def make_room(self, history_tokens: int) -> None:
+        """Be ready for histories as long as a benchmark allows. Before any request; a model elsewhere has its context.
+
+        It decides an answer, and so the fingerprint.
+        """
+        if self.file is not None:
+            self.file.make_room(history_tokens)
+            self.__dict__.pop("fingerprint", None)
+
     @property
     def most_conversations(self) -> int | None:
         """How many can go on at once without disturbing each other; None where that does not matter."""

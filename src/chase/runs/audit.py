@@ -23,7 +23,7 @@ from chase.runs.finding import Which
 from chase.runs.life import Life, OpenRun, Prepared, note_models
 from chase.runs.listening import Listener
 from chase.runs.loops import run_to_end
-from chase.runs.models import checked_models, judged
+from chase.runs.models import checked_models, fitted
 from chase.runs.notices import Compared, Notices, notice
 from chase.runs.opening import Opener, locate, open_harness, require_readable, settled_sizes
 from chase.runs.own_agents import at_work, check_hidden, notes_on, own_agent, seen_of, settled
@@ -125,7 +125,7 @@ def prepare(said: RawSettings[AuditSettings], opener: Opener, listener: Listener
     _refuse_search(said.given)
     require_readable(settings.harness, settings.baseline)
     given = [(path, _read_form(Path(path))) for path in settings.transformations]
-    whole = judged(opener.benchmark(settings), models, settings)
+    whole = fitted(opener.benchmark(settings), models, settings)
     benchmark = whole.fewer(settled_sizes(settings, whole))
     rollouts = dict(benchmark.defaults.rollouts)
     if settings.rollouts is not None:

@@ -38,7 +38,7 @@ from chase.runs.members import (
     usable,
     with_budget,
 )
-from chase.runs.models import checked_models, judged
+from chase.runs.models import checked_models, fitted
 from chase.runs.opening import Opener, locate, open_harness, require_readable, rollout_counts, settled_sizes
 from chase.runs.pricing import priced
 from chase.runs.results import CompareResult, ForecastResult
@@ -234,7 +234,7 @@ def prepare(said: RawSettings[CompareSettings], opener: Opener, listener: Listen
     refuse_unused(said.given, [f"{kind} {agent}" for agent, kind in kinds.items() if agent in asked])
     require_readable(settings.harness)
     match, unmatched = _matched_with(specs, settings.match)
-    whole = judged(opener.benchmark(settings), models, settings)
+    whole = fitted(opener.benchmark(settings), models, settings)
     specs, notes = usable(specs, settings.methods, whole)
     notes += unmatched
     sizes = settled_sizes(settings, whole)

@@ -28,7 +28,7 @@ from chase.runs.kinds import Options
 from chase.runs.life import Life, OpenRun, Prepared, note_models
 from chase.runs.listening import Listener
 from chase.runs.loops import run_to_end
-from chase.runs.models import checked_models, judged
+from chase.runs.models import checked_models, fitted
 from chase.runs.notices import Compared, notice
 from chase.runs.opening import Opener, locate, open_harness, require_readable, rollout_counts, settled_sizes
 from chase.runs.pricing import priced
@@ -194,7 +194,7 @@ def prepare(said: RawSettings[EvolveSettings], opener: Opener, listener: Listene
     refuse_unused(said.given, [f"{kind} {agent}" for agent, kind in kinds.items() if agent in method.agents])
     check_options(method.name, method.Options, given_options(method, settings))
     require_readable(settings.harness)
-    whole = judged(opener.benchmark(settings), models, settings)
+    whole = fitted(opener.benchmark(settings), models, settings)
     sizes = settled_sizes(settings, whole)
     benchmark = whole.fewer(sizes)
     plan = Plan(

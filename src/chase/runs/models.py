@@ -138,8 +138,9 @@ def checked_models(settings: Paid, tables: Tables, listener: Listener, *, alone:
     return models
 
 
-def judged(benchmark: Benchmark[Any], models: Models, settings: Paid) -> Benchmark[Any]:
-    """The benchmark, with its judge connected where a language model scores its answers."""
+def fitted(benchmark: Benchmark[Any], models: Models, settings: Paid) -> Benchmark[Any]:
+    """The benchmark, with its judge connected where a language model scores its answers; a file gets room for it."""
+    models.get(str(settings.model)).make_room(benchmark.limits.context_tokens)
     if not isinstance(benchmark, Judged) or benchmark.asks is None:
         return benchmark
     if (settings.workers or 1) > 1:

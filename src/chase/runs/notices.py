@@ -81,7 +81,7 @@ def notice(run: OpenRun, compared: Compared, names: Mapping[str, str] | None = N
     """What the run's traces say. `names`: hash → name of other harnesses that were evaluated."""
     used = [found.rollout for found in run.store.used(run.id) if found.rollout.outcome.status == "scored"]
     failures = _hook_failures(run.store, used, compared, names or {})
-    texts = [failure.text for failure in failures]
+    texts = [*(failure.text for failure in failures), *_cut_short(run.model, used)]
     if compared.harness.hash != compared.baseline.hash:
         texts += _idle(run.store, used, compared)
         texts += _not_understood(run.model, compared)
@@ -180,6 +180,21 @@ def blank_lines(source: object) -> int:
         return 0
     text = read_text(Path(source) / CONTROL)
     return text[: len(text) - len(text.lstrip())].count("\n")
+
+
+# Histories that a model on this machine had no room for
+
+
+def _cut_short(model: ChatModel, used: Sequence[StoredRollout]) -> list[str]:
+    """How many rollouts the model's context ended, and not the benchmark."""
+    cut = sum(rollout.outcome.reason == "context-limit" for rollout in used)
+    if model.file is None or not model.file.is_short or not cut:
+        return []
+    name, tokens = model.config.name, model.file.serving.context_tokens
+    return [
+        f"{cut} of {len(used)} rollouts ended without an answer because the context of {name} was full ({tokens:,} "
+        f'tokens; the benchmark allows {model.file.history_tokens:,}): raise context_tokens in [models."{name}".server]'
+    ]
 
 
 # Harnesses that do nothing

@@ -25,7 +25,7 @@ from chase.runs.folder import RunFolder
 from chase.runs.life import Life, OpenRun, Prepared, identity_of, note_models
 from chase.runs.listening import Listener
 from chase.runs.loops import run_to_end
-from chase.runs.models import checked_models, judged
+from chase.runs.models import checked_models, fitted
 from chase.runs.opening import Opener, locate, open_harness
 from chase.runs.pricing import priced
 from chase.runs.results import ForecastResult, RepairResult
@@ -184,7 +184,7 @@ def prepare(said: RawSettings[RepairSettings], opener: Opener, listener: Listene
     raw = _settings_of(said, audit)
     settings = raw.settings()
     models = checked_models(settings, raw.models, listener)
-    benchmark = judged(opener.benchmark(settings), models, settings).fewer(audit.identity["tasks"])
+    benchmark = fitted(opener.benchmark(settings), models, settings).fewer(audit.identity["tasks"])
     _require_unchanged(audit, benchmark, models.get(str(settings.model)).fingerprint)
     kit = opener.kit(benchmark)
     plan = RepairPlan(

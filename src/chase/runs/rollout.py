@@ -20,7 +20,7 @@ from chase.runs.finding import Which
 from chase.runs.life import Life, OpenRun, Prepared, note_models
 from chase.runs.listening import Listener
 from chase.runs.loops import run_to_end
-from chase.runs.models import checked_models, judged
+from chase.runs.models import checked_models, fitted
 from chase.runs.notices import Compared, Notices, notice
 from chase.runs.opening import Opener, locate, open_harness, require_readable
 from chase.runs.own_agents import at_work, check_hidden, notes_on, own_agent, seen_of, settled
@@ -129,7 +129,7 @@ def prepare(said: RawSettings[RolloutSettings], opener: Opener, listener: Listen
     models = checked_models(settings, said.models, listener, alone=True)
     require_readable(settings.harness)
     own = own_agent(settings) if settings.agent_command else None
-    benchmark = judged(opener.benchmark(settings), models, settings)
+    benchmark = fitted(opener.benchmark(settings), models, settings)
     split = choose("split", settings.split, benchmark.roles)
     if split in benchmark.sealed and not (settings.unseal or "").strip():
         raise UserError(f"split={split} is sealed: give --unseal REASON. The reason stays in the record.")

@@ -3,7 +3,7 @@
 For tests of what starts, asks and stops a server. It keeps of every slot what llama.cpp keeps, the last prompt, and
 counts a token for four characters; what it answers follows from the request alone. The name of the file that it is told
 to serve decides how it fares: `crashing.gguf`, `slow.gguf`, `dying.gguf` (with its second answer); with `prose.gguf` it
-calls tools by JSON schema only.
+calls tools by JSON schema only, with `narrow.gguf` it refuses what its context cannot hold.
 """
 
 from __future__ import annotations
@@ -79,6 +79,11 @@ class _Handler(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.headers["Authorization"] != f"Bearer {self.server.wanted['key']}":
             self._send(401, {"error": {"message": "Invalid API Key", "code": 401}})
+            return
+        tokens, most = len(json.dumps(asked["messages"])) // CHARACTERS_A_TOKEN, self.server.wanted["context_tokens"]
+        if self.server.wanted["name"] == "narrow.gguf" and tokens > most:
+            said = f"request ({tokens} tokens) exceeds the available context size ({most} tokens), try increasing it"
+            self._send(400, {"error": {"message": said, "code": 400, "type": "exceed_context_size_error"}})
             return
         self._send(200, self.server.answer(asked))
 

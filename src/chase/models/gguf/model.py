@@ -50,6 +50,8 @@ class GgufModel(Model[Any]):
         self._launcher = launcher or servers.LLAMA_CPP
         self._launcher.require(config.name)
         self.weights = find_weights(config.name, Path(config.model).expanduser())
+        self.history_tokens = 0
+        """The longest history that the benchmark allows, once it is known."""
         self.serving = serving(config.server, self.weights)
         self._config = config
         self._failures = failures
@@ -78,7 +80,18 @@ class GgufModel(Model[Any]):
         """Of the file. The first time for each file this takes a second for each gigabyte or so."""
         return hash_file(self.weights.path, self._tell)
 
-    @cached_property
+    def make_room(self, history_tokens: int) -> None:
+        """Serve with a context for histories of this length, unless the config says how long. Before any request."""
+        assert self._server is None
+        self.history_tokens = history_tokens
+        self.serving = serving(self._config.server, self.weights, history_tokens)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a history may be too long for the model that the benchmark allows."""
+        return self.serving.context_tokens < self.history_tokens
+
+    @property
     def version(self) -> str:
         """The digest of what decides an answer beside the config's own part: the file, not where it lies."""
         return digest(

@@ -11,8 +11,10 @@ from chase.core.errors import SetupError
 from chase.models.config import LocalServer
 from chase.models.gguf.weights import Weights
 
-CONTEXT_TOKENS = 16_384
-"""Of a slot, unless the model was trained on less: what a rollout reads, and a good part of an agent's episode."""
+CONTEXT_TOKENS, MOST_CONTEXT_TOKENS = 16_384, 32_768
+"""Of a slot: the least, a good part of an agent's episode, and the most that is taken unasked, since every token of it
+takes memory. Between them a benchmark's own limit decides; less, where the model was trained on less.
+"""
 CORES_A_SLOT = 4
 MOST_SLOTS = 4
 WORKING_BYTES = 400 << 20
@@ -36,14 +38,17 @@ class Serving:
         return self.slots == 1 and not self.prompt_cache
 
 
-def serving(given: LocalServer | None, weights: Weights) -> Serving:
-    """What the config says of a server, and what machine and file say where it does not."""
+def serving(given: LocalServer | None, weights: Weights, history_tokens: int = 0) -> Serving:
+    """What the config says of a server, and what machine, file and benchmark say where it does not.
+
+    `history_tokens` is the longest history that the benchmark allows.
+    """
     said = given or LocalServer()
-    trained = weights.header.trained_context or CONTEXT_TOKENS
+    wanted = min(max(history_tokens, CONTEXT_TOKENS), MOST_CONTEXT_TOKENS)
     return Serving(
         slots=slots_of(said),
         threads=said.threads or cores(),
-        context_tokens=said.context_tokens or min(CONTEXT_TOKENS, trained),
+        context_tokens=said.context_tokens or min(wanted, weights.header.trained_context or CONTEXT_TOKENS),
         prompt_cache=said.prompt_cache,
     )
 

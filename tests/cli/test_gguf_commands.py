@@ -86,6 +86,7 @@ def test_methods_are_compared_with_one_file_for_rollouts_and_agents(chase: Comma
     sizes = ("--split-sizes", "evo=2,disc=2,conf=2,cert=2", "--rollouts", "evo=1,disc=1,conf=1,cert=1")
     what = ("--benchmark", "syn-ledger-small@101", "--methods", "raw-harness,chase", "--seeds", "1", "--rounds", 1)
     payload = chase.json("compare", *what, *sizes, "--model", FILE, *roles, "--config", file)
+    assert not any("was full" in text for text in payload["warnings"])
     assert list(payload["methods"]) == ["raw-harness", "chase"]
     assert any("SHA-256" in text and "not reproducible bit by bit" in text for text in payload["warnings"])
     with closing(sqlite3.connect(Workspace(tmp_path).database)) as database:
@@ -108,3 +109,7 @@ def test_histories_have_the_room_that_the_benchmark_allows_and_a_result_says_whe
         'tokens; the benchmark allows 65,536): raise context_tokens in [models."gguf:narrow.gguf".server]'
     ) in cut["warnings"]
     assert not any("was full" in warning for warning in whole["warnings"])
+    few = ("--split-sizes", "evo=2,disc=2,conf=2,cert=2", "--rollouts", "evo=1,disc=1,conf=1,cert=1", "--rounds", 1)
+    what = ("--methods", "raw-harness,chase-without-challenger", "--seeds", "1", "--harness", "wordy", *few)
+    compared = chase.json("compare", "--benchmark", "syn-ledger@7", *flags[:2], *what, "--config", "chase.toml")
+    assert any(" rollouts ended without an answer because the context" in text for text in compared["warnings"])

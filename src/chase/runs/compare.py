@@ -39,6 +39,7 @@ from chase.runs.members import (
     with_budget,
 )
 from chase.runs.models import checked_models, fitted
+from chase.runs.notices import cut_short
 from chase.runs.opening import Opener, locate, open_harness, require_readable, rollout_counts, settled_sizes
 from chase.runs.pricing import priced
 from chase.runs.results import CompareResult, ForecastResult
@@ -144,7 +145,9 @@ class Comparison(Prepared[CompareSettings]):
             "members": [_member(member) for member in finished],
             "paper": paper_figures(self.benchmark.base),
             "reopened": [seal.reason for seal in run.store.seals(run.id) if seal.reason],
-            "warnings": note_models(_served(run, finished), run.model, self.notes),
+            "warnings": note_models(
+                _served(run, finished), run.model, [*self.notes, *cut_short(run, self.ids(run.id))]
+            ),
         }
         write_tables(run.folder, payload)
         return payload

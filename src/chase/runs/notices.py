@@ -81,7 +81,7 @@ def notice(run: OpenRun, compared: Compared, names: Mapping[str, str] | None = N
     """What the run's traces say. `names`: hash → name of other harnesses that were evaluated."""
     used = [found.rollout for found in run.store.used(run.id) if found.rollout.outcome.status == "scored"]
     failures = _hook_failures(run.store, used, compared, names or {})
-    texts = [*(failure.text for failure in failures), *_cut_short(run.model, used)]
+    texts = [*(failure.text for failure in failures), *cut_short(run, [run.id])]
     if compared.harness.hash != compared.baseline.hash:
         texts += _idle(run.store, used, compared)
         texts += _not_understood(run.model, compared)
@@ -185,16 +185,18 @@ def blank_lines(source: object) -> int:
 # Histories that a model on this machine had no room for
 
 
-def _cut_short(model: ChatModel, used: Sequence[StoredRollout]) -> list[str]:
-    """How many rollouts the model's context ended, and not the benchmark."""
-    cut = sum(rollout.outcome.reason == "context-limit" for rollout in used)
-    if model.file is None or not model.file.is_short or not cut:
+def cut_short(run: OpenRun, ids: Iterable[str]) -> list[str]:
+    """How many rollouts of these runs the model's context ended, and not the benchmark."""
+    file, name = run.model.file, run.model.config.name
+    if file is None or not file.is_short:
         return []
-    name, tokens = model.config.name, model.file.serving.context_tokens
+    reasons = {use.rollout.digest: use.rollout.outcome.reason for id_ in ids for use in run.store.used(id_)}
+    cut = sum(reason == "context-limit" for reason in reasons.values())
     return [
-        f"{cut} of {len(used)} rollouts ended without an answer because the context of {name} was full ({tokens:,} "
-        f'tokens; the benchmark allows {model.file.history_tokens:,}): raise context_tokens in [models."{name}".server]'
-    ]
+        f"{cut} of {len(reasons)} rollouts ended without an answer because the context of {name} was full "
+        f"({file.serving.context_tokens:,} tokens; the benchmark allows {file.history_tokens:,}): raise context_tokens "
+        f'in [models."{name}".server]'
+    ][: bool(cut)]
 
 
 # Harnesses that do nothing

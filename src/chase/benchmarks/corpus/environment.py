@@ -6,7 +6,7 @@ It is made from a library, which holds what can be shown: no answer, no source l
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from chase.benchmarks.corpus.index import Hit, words
 from chase.benchmarks.corpus.library import Library
@@ -18,14 +18,11 @@ from chase.benchmarks.corpus.schema import (
     MATCHES,
     MOST_RESULTS,
     READ_LINES,
-    Operation,
-    show_arguments,
     show_fields,
     show_interface,
-    show_layout,
-    show_limits,
-    show_tools,
 )
+from chase.benchmarks.counted_tools import CountedTools, Handler, is_count
+from chase.benchmarks.naming import Operation, show_arguments, show_layout
 from chase.core.arithmetic import calculate
 from chase.core.values import Json, Limits, ResultItem, Sighting, ToolResult
 
@@ -34,7 +31,7 @@ LONGEST_QUERY = 2_000
 """Characters of a query, and of a text that names must hold."""
 
 
-class CorpusEnvironment:
+class CorpusEnvironment(CountedTools):
     """One rollout's tools. Every call is counted, also those that were refused."""
 
     def __init__(
@@ -46,47 +43,23 @@ class CorpusEnvironment:
         operations: Sequence[Operation],
         limits: Limits,
     ) -> None:
+        super().__init__(interface, operations=operations, limits=limits)
         self.question = question
-        self.tools = show_tools(operations, interface)
         self.interface = show_interface(interface)
-        self.limits = show_limits(limits, interface)
         self._library = library
         self._names = interface
-        self._operations = {interface.tool_names[operation.name]: operation for operation in operations}
         self._manner = interface.manner()
         self._layout = show_layout(interface) if self._manner.serialization == "json" else None
-        self._used: Counter[str] = Counter()
         self._reads: Counter[str] = Counter()
-        self._handlers: Mapping[str, Callable[[Mapping[str, Json]], ToolResult]] = {
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        return {
             "search": self._search,
             "read": self._read,
             "list_documents": self._list,
             "calculator": self._calculate,
         }
-
-    def calls_left(self) -> Mapping[str, int]:
-        left = {group: max(0, most - self._used[group]) for group, most in self.limits.group_calls.items()}
-        return {**left, "total": max(0, self.limits.total_calls - self._used.total())}
-
-    def call(self, tool: str, arguments: Json) -> ToolResult:
-        """The tool's answer. A model may send any JSON for arguments, also what is no object."""
-        group = self.limits.tool_groups.get(tool, "unknown")
-        left = self.calls_left()
-        self._used[group] += 1
-        if group == "unknown" or tool not in self._operations:
-            return self.refusal(f"There is no tool {_quoted(tool)}. Tools: {', '.join(self._operations)}.")
-        if not left["total"] or not left[group]:
-            return self.refusal(f"No {group} calls are left.")
-        if not isinstance(arguments, Mapping):
-            return self.refusal(f"{tool} takes its arguments as one JSON object.")
-        operation = self._operations[tool]
-        names = {self._names.argument(f"{operation.name}.{name}"): name for name in operation.arguments}
-        unknown = [_quoted(name) for name in arguments if name not in names]
-        given = {names[name]: value for name, value in arguments.items() if name in names}
-        if unknown or not given.keys() >= set(operation.required):
-            told = f" Unknown: {', '.join(unknown[:4])}." if unknown else ""
-            return self.refusal(f"{tool} takes {', '.join(names)}.{told}")
-        return self._handlers[operation.name](given)
 
     def refusal(self, message: str) -> ToolResult:
         return ToolResult(head=self._manner.say(message, ok=False), ok=False, layout=self._layout)
@@ -102,7 +75,7 @@ class CorpusEnvironment:
         query, limit = arguments["query"], arguments.get("limit", DEFAULT_RESULTS)
         if not isinstance(query, str) or len(query) > LONGEST_QUERY or not words(query):
             return self.refusal(f"What to look for is a text of one word or more and at most {LONGEST_QUERY} letters.")
-        if not _is_count(limit) or limit > MOST_RESULTS:
+        if not is_count(limit) or limit > MOST_RESULTS:
             return self.refusal(f"Results are counted from 1 to {MOST_RESULTS}.")
         match = arguments.get("match", ALL)
         if match not in MATCHES:
@@ -144,10 +117,10 @@ class CorpusEnvironment:
         if found is None:
             return self.refusal("There is no such document. Give an id or a name that was found or listed.")
         count = self._library.line_counts[found]
-        if not _is_count(first) or first > count:
+        if not is_count(first) or first > count:
             return self.refusal(f"Lines of this document are counted from 1 to {count}.")
         last = arguments.get("end", first + READ_LINES - 1)
-        if not _is_count(last) or last < first:
+        if not is_count(last) or last < first:
             return self.refusal("The last line must be a number, and not before the first.")
         last = min(last, first + READ_LINES - 1, count)
         window, name = self._library.window(found, first, last), self._library.names[found]
@@ -191,13 +164,3 @@ class CorpusEnvironment:
             return self._answer(calculate(expression))
         except ValueError as error:
             return self.refusal(f"That cannot be worked out: {error}.")
-
-
-def _is_count(value: Json) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-def _quoted(text: Json) -> str:
-    """A text of the agent's as a message may repeat it: short and printable."""
-    shown = str(text) if isinstance(text, str) else type(text).__name__
-    return repr(shown if len(shown) <= 40 else f"{shown[:40]}…")

@@ -7,17 +7,9 @@ from dataclasses import dataclass
 
 from chase.benchmarks.corpus.environment import CorpusEnvironment
 from chase.benchmarks.corpus.library import Library, passages_of
-from chase.benchmarks.corpus.schema import (
-    ANY,
-    MATCHES,
-    MOST_RESULTS,
-    READ_LINES,
-    RESULT_FIELDS,
-    canonical_fields,
-    show_arguments,
-    show_layout,
-)
+from chase.benchmarks.corpus.schema import ANY, MATCHES, MOST_RESULTS, READ_LINES, RESULT_FIELDS, canonical_fields
 from chase.benchmarks.corpus.world import World
+from chase.benchmarks.naming import show_arguments, show_layout
 from chase.core.values import Json
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,3 +32,9 @@ def cut(lines: int, *, length: int = PASSAGE_LINES, shift: int = 0) -> tuple[Pas
     moved = [place + shift if place + shift < min(place + length, lines) else place for place in boundaries]
     edges = [0, *moved, lines] if lines else []
     return tuple(Passage(before + 1, end) for before, end in pairwise(edges))
+
+
+def hold_every_line(passages: Sequence[Passage], lines: int) -> bool:
+    """Whether passages hold every line of a document once, in order."""
+    ends = [0, *(passage.end for passage in passages)]
+    return ends[-1] == lines and all(p.start == end + 1 for p, end in zip(passages, ends, strict=False))

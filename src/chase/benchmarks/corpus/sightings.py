@@ -11,6 +11,7 @@ from chase.benchmarks.corpus.library import Library
 from chase.benchmarks.corpus.protocol import AnyProtocol
 from chase.benchmarks.corpus.schema import READ_LINES
 from chase.core.interfaces import Transformation
+from chase.core.markdown_tables import cells, is_row
 from chase.core.values import Sighting
 from chase.protocol.transformation import OperatorList
 
@@ -51,3 +52,9 @@ def _best_passages(library: Library, question: str) -> list[Hit]:
     for hit in hits:
         best.setdefault(hit.document, hit)
     return list(best.values())[:SIGHTED]
+
+
+def pieces_of(shown: Sighting) -> list[str]:
+    """The lines of what was shown that say something, rows of tables by their cells."""
+    lines = (shown.text or "").split("\n")
+    return [" | ".join(cells(line)) if is_row(line) else line.strip() for line in lines if line.strip()]

@@ -20,19 +20,9 @@ from chase.benchmarks.corpus.library import Library, indexed, passages_of
 from chase.benchmarks.corpus.outputs import Outputs
 from chase.benchmarks.corpus.protocol import LAYOUT, AnyProtocol, InterfaceProtocol, Layout
 from chase.benchmarks.corpus.rendering import Rendering
-from chase.benchmarks.corpus.schema import (
-    READ_LINES,
-    RESULT_FIELDS,
-    Operation,
-    canonical_fields,
-    canonical_limits,
-    canonical_tools,
-    show_fields,
-    show_layout,
-    show_limits,
-    show_tools,
-)
+from chase.benchmarks.corpus.schema import READ_LINES, RESULT_FIELDS, canonical_fields, show_fields
 from chase.benchmarks.corpus.world import Excerpt, ExcerptTexts, Scorer, World, excerpts, fixed_queries
+from chase.benchmarks.naming import Operation, canonical_limits, canonical_tools, show_layout, show_limits, show_tools
 from chase.core.interfaces import Operator
 from chase.core.keyed import digest, key_bits, opaque_id, sorted_by_key
 from chase.core.values import INTERFACE, Json, Limits, Presentation

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from chase.benchmarks.corpus.index import words
 from chase.benchmarks.corpus.protocol import AnyProtocol
-from chase.benchmarks.corpus.schema import Operation
 from chase.benchmarks.corpus.texts import Corpus
+from chase.benchmarks.naming import Operation
 from chase.core.keyed import sorted_by_key
 from chase.core.values import Limits
 

@@ -13,7 +13,7 @@ from chase.benchmarks.corpus import schema
 from chase.benchmarks.corpus.collection import Collection
 from chase.benchmarks.corpus.environment import VERSION as TOOLS_VERSION
 from chase.benchmarks.corpus.protocol import AnyProtocol
-from chase.benchmarks.corpus.sightings import sighted
+from chase.benchmarks.corpus.sightings import pieces_of, sighted
 from chase.benchmarks.corpus.slots import slots
 from chase.benchmarks.documents import conversion, prepare, scorers, splits, terms
 from chase.benchmarks.documents.contents import Task, make_task
@@ -25,12 +25,13 @@ from chase.benchmarks.documents.observables import applying
 from chase.benchmarks.documents.operators import allowlist
 from chase.benchmarks.documents.protocol import PROTOCOL_FIELDS, RELEASED_INTERFACE, released_protocol
 from chase.benchmarks.documents.variants import variant_operators, variants_of
+from chase.benchmarks.naming import show_tools
+from chase.benchmarks.task_sets import TaskSets
 from chase.core.controls import Controls
 from chase.core.errors import SetupError, UserError, choose
 from chase.core.gate_facts import GateFacts
 from chase.core.interfaces import Environment, Judge, Progress, Transformation
 from chase.core.keyed import digest, sorted_by_key
-from chase.core.markdown_tables import cells, is_row
 from chase.core.observables import ObservableFunction
 from chase.core.values import CheckResult, FileView, JudgeModel, Placeholder, Sighting, View
 from chase.protocol.transformation import OperatorList
@@ -39,7 +40,7 @@ LOOKED_AT = 24
 """Tasks by which observables are chosen."""
 
 
-class Documents:
+class Documents(TaskSets[Task]):
     """The host's benchmark of documents. See `chase.core.interfaces.Benchmark` for the contract."""
 
     name = base = terms.BASE
@@ -53,8 +54,6 @@ class Documents:
     roles: Sequence[str] = splits.ROLES
     sealed = frozenset({"cert"})
     judge: Judge | None = None
-    sizes: Mapping[str, int] = {}
-    """Role → most of its tasks that are used; all where it is not named."""
 
     def __init__(self, examined: Examined, tell: Progress = lambda _: None) -> None:
         refuse_errors(examined)
@@ -65,7 +64,7 @@ class Documents:
         self.scorer = scorers.open_scorer(description.scorer, examined.folder)
         self.limits = description.budgets.limits()
         self.operations = schema.operations(self.limits)
-        self.tools = schema.show_tools(self.operations, RELEASED_INTERFACE)
+        self.tools = show_tools(self.operations, RELEASED_INTERFACE)
         self.interface = schema.show_interface(RELEASED_INTERFACE)
         self.answer_form = terms.answer_form(description.answer)
         self.bounds = terms.bounds(description.budgets)
@@ -104,22 +103,6 @@ class Documents:
 
     # Task sets
 
-    def task(self, task: str) -> Task:
-        """The host-side task of an id."""
-        if task not in self._tasks:
-            raise UserError(f"unknown task '{task}' in {self.name}. Valid: ids such as {min(self._tasks)}.")
-        return self._tasks[task]
-
-    def tasks(self, role: str | None = None) -> Sequence[str]:
-        if role is None:
-            return sorted(self._tasks)
-        choose("split", role, self.roles)
-        every = [task.id for task in self._tasks.values() if task.role == role]
-        return sorted(sorted_by_key(every, "fewer")[: self.sizes[role]] if role in self.sizes else every)
-
-    def role_of(self, task: str) -> str:
-        return self.task(task).role
-
     def task_labels(self, task: str) -> Mapping[str, str]:
         """For people: what the questions file calls it, and its group."""
         held = self.task(task)
@@ -129,12 +112,6 @@ class Documents:
         """The documents that hold the answer, and in how many windows each is read."""
         counts = self.collection.corpus.line_counts
         return {id_: -(-counts[id_] // schema.READ_LINES) for id_ in self.task(task).evidence}
-
-    def fewer(self, sizes: Mapping[str, int]) -> Self:
-        cut = copy(self)
-        cut.sizes = {**self.sizes, **{role: min(size, self.sizes.get(role, size)) for role, size in sizes.items()}}
-        cut.__dict__.pop("subject", None)  # its check tasks are those that are used
-        return cut
 
     # Variants, views and tools
 
@@ -168,9 +145,7 @@ class Documents:
         return sighted(self.collection, self._environment(task, transformation), transformation)
 
     def pieces(self, shown: Sighting) -> Sequence[str]:
-        """The lines that say something, rows of tables by their cells."""
-        lines = (shown.text or "").split("\n")
-        return [" | ".join(cells(line)) if is_row(line) else line.strip() for line in lines if line.strip()]
+        return pieces_of(shown)
 
     def score(self, task: str, answer: str | None) -> float:
         return self.scorer.score(self.task(task).answer, answer)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chase.benchmarks.corpus.environment import CorpusEnvironment
 from chase.benchmarks.corpus.library import Library
 from chase.benchmarks.corpus.protocol import InterfaceProtocol
-from chase.benchmarks.corpus.schema import Operation
+from chase.benchmarks.naming import Operation
 from chase.core.values import Limits
 
 

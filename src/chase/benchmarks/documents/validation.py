@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
+from chase.benchmarks.checking import Checked, run_checks
 from chase.benchmarks.corpus.library import passages_of
+from chase.benchmarks.corpus.passages import hold_every_line
 from chase.benchmarks.corpus.protocol import Layout
 from chase.benchmarks.documents.splits import ROLES
 from chase.core.interfaces import Progress
@@ -15,29 +17,26 @@ from chase.core.values import CheckResult
 if TYPE_CHECKING:
     from chase.benchmarks.documents.benchmark import Documents
 
-Check = Callable[["Documents"], Iterator[tuple[str, str | None]]]
-"""Yields each thing that was checked, and what is wrong with it."""
 
-
-def _answers(benchmark: Documents) -> Iterator[tuple[str, str | None]]:
+def _answers(benchmark: Documents) -> Checked:
     for id_ in benchmark.tasks():
         wrong = benchmark.scorer.wrong_with(benchmark.task(id_).answer)
         yield id_, None if wrong is None else f"its answer {wrong}"
 
 
-def _evidence(benchmark: Documents) -> Iterator[tuple[str, str | None]]:
+def _evidence(benchmark: Documents) -> Checked:
     there = benchmark.collection.corpus.names
     for id_ in benchmark.tasks():
         missing = [document for document in benchmark.task(id_).evidence if document not in there]
         yield id_, f"{len(missing)} of its evidence files are no documents" if missing else None
 
 
-def _roles(benchmark: Documents) -> Iterator[tuple[str, str | None]]:
+def _roles(benchmark: Documents) -> Checked:
     for role in ROLES:
         yield role, None if benchmark.tasks(role) else "it has no tasks"
 
 
-def _groups(benchmark: Documents) -> Iterator[tuple[str, str | None]]:
+def _groups(benchmark: Documents) -> Checked:
     """A group is in one task set, and so is a question that is asked twice."""
     by_group = benchmark.description.splits.grouping == "group"
     sets: dict[str, set[str]] = {}
@@ -49,18 +48,17 @@ def _groups(benchmark: Documents) -> Iterator[tuple[str, str | None]]:
         yield label, None if len(roles) == 1 else f"it is in {', '.join(sorted(roles))}"
 
 
-def _covered(benchmark: Documents) -> Iterator[tuple[str, str | None]]:
+def _covered(benchmark: Documents) -> Checked:
     for id_, lines in benchmark.collection.corpus.line_counts.items():
         for length, shift in product(
             (benchmark.description.protocol.passage_lines, 20, 40, 80), (0, 5, 10, 20, 30, 35)
         ):
             passages = passages_of(lines, Layout(passage_lines=length, passage_shift=shift))
-            ends = [0, *(passage.end for passage in passages)]
-            whole = ends[-1] == lines and all(p.start == end + 1 for p, end in zip(passages, ends, strict=False))
+            whole = hold_every_line(passages, lines)
             yield id_, None if whole else f"passages of {length} lines, {shift} later, miss some"
 
 
-CHECKS: dict[str, Check] = {
+CHECKS: Mapping[str, Callable[[Documents], Checked]] = {
     "answers score": _answers,
     "evidence are documents": _evidence,
     "every task set has tasks": _roles,
@@ -71,10 +69,4 @@ CHECKS: dict[str, Check] = {
 
 def validate(benchmark: Documents, progress: Progress) -> Sequence[CheckResult]:
     """Every check of the construction."""
-    results = []
-    for name, check in CHECKS.items():
-        progress(name)
-        found = list(check(benchmark))
-        failures = tuple(f"{what}: {wrong}" for what, wrong in found if wrong is not None)
-        results.append(CheckResult(name=name, count=len(found), failures=failures))
-    return results
+    return run_checks(CHECKS, benchmark, progress)

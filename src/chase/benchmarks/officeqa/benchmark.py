@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import asdict, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from chase.benchmarks.corpus import schema
 from chase.benchmarks.corpus.collection import Collection
 from chase.benchmarks.corpus.environment import VERSION as TOOLS_VERSION
 from chase.benchmarks.corpus.environment import CorpusEnvironment
 from chase.benchmarks.corpus.protocol import RELEASED_INTERFACE
-from chase.benchmarks.corpus.sightings import sighted
+from chase.benchmarks.corpus.sightings import pieces_of, sighted
 from chase.benchmarks.corpus.slots import PLACEHOLDERS, slots
 from chase.benchmarks.corpus.subject import CorpusSubject
+from chase.benchmarks.naming import show_tools
 from chase.benchmarks.officeqa import prepare, rendering, scoring, splits, terms
 from chase.benchmarks.officeqa.contents import Task, document_id
 from chase.benchmarks.officeqa.laid_out import OFFICE_RENDERING
@@ -25,12 +25,12 @@ from chase.benchmarks.officeqa.operators import ALLOWLIST
 from chase.benchmarks.officeqa.protocol import PROTOCOL_FIELDS, Protocol, released_protocol
 from chase.benchmarks.officeqa.records import Question
 from chase.benchmarks.officeqa.releases import Release
+from chase.benchmarks.task_sets import TaskSets
 from chase.core.controls import Controls
 from chase.core.errors import SetupError, UserError, choose
 from chase.core.gate_facts import GateFacts
 from chase.core.interfaces import Environment, Progress, Transformation
-from chase.core.keyed import digest, opaque_id, sorted_by_key
-from chase.core.markdown_tables import cells, is_row
+from chase.core.keyed import digest, opaque_id
 from chase.core.observables import ObservableFunction
 from chase.core.values import CheckResult, Defaults, FileView, Sighting, ToolSpec, View
 from chase.protocol.operators import OperatorKind
@@ -50,7 +50,7 @@ _VARIANTS: Mapping[str, Sequence[tuple[str, Mapping[str, Any]]]] = {
 """Name → operators of the allowlist. None of them is known to be neutral. The first two are the paper's."""
 
 
-class OfficeQA:
+class OfficeQA(TaskSets[Task]):
     """The host's OfficeQA. See `chase.core.interfaces.Benchmark` for the contract."""
 
     name = base = terms.BASE
@@ -60,7 +60,7 @@ class OfficeQA:
         "scorer": scoring.VERSION,
     }
     limits = terms.LIMITS
-    tools: Sequence[ToolSpec] = schema.show_tools(terms.OPERATIONS, RELEASED_INTERFACE)
+    tools: Sequence[ToolSpec] = show_tools(terms.OPERATIONS, RELEASED_INTERFACE)
     interface = schema.show_interface(RELEASED_INTERFACE)
     initial = terms.INITIAL
     answer_form = terms.ANSWER_FORM
@@ -70,8 +70,6 @@ class OfficeQA:
     allowlist: Mapping[str, OperatorKind[Protocol]] = ALLOWLIST
     protocol_fields = PROTOCOL_FIELDS
     observables: Sequence[ObservableFunction] = OBSERVABLES
-    sizes: Mapping[str, int] = {}
-    """Role → most of its tasks that are used; all where it is not named."""
 
     def __init__(self, prepared: prepare.Prepared) -> None:
         if "full" not in prepared.releases:
@@ -121,25 +119,9 @@ class OfficeQA:
             }
         )
 
-    def task(self, task: str) -> Task:
-        """The host-side task of an id."""
-        if task not in self._tasks:
-            raise UserError(f"unknown task '{task}' in {self.name}. Valid: ids such as {min(self._tasks)}.")
-        return self._tasks[task]
-
     def collection(self, task: str) -> Collection:
         """The documents that a task is asked of."""
         return self._collections["pro-v2" if self.task(task).role == PROV2 else "full"]
-
-    def tasks(self, role: str | None = None) -> Sequence[str]:
-        if role is None:
-            return sorted(self._tasks)
-        choose("split", role, self.roles)
-        every = [task.id for task in self._tasks.values() if task.role == role]
-        return sorted(sorted_by_key(every, "fewer")[: self.sizes[role]] if role in self.sizes else every)
-
-    def role_of(self, task: str) -> str:
-        return self.task(task).role
 
     def task_labels(self, task: str) -> Mapping[str, str]:
         """For people: what the release calls it, and how hard it says it is."""
@@ -150,12 +132,6 @@ class OfficeQA:
         """The source documents, and in how many windows each is read."""
         counts = self.collection(task).corpus.line_counts
         return {id_: -(-counts[id_] // schema.READ_LINES) for id_ in self.task(task).sources}
-
-    def fewer(self, sizes: Mapping[str, int]) -> Self:
-        cut = copy(self)
-        cut.sizes = {**self.sizes, **{role: min(size, self.sizes.get(role, size)) for role, size in sizes.items()}}
-        cut.__dict__.pop("subject", None)  # its check tasks are those that are used
-        return cut
 
     def variants(self) -> Sequence[str]:
         return tuple(_VARIANTS)
@@ -189,9 +165,7 @@ class OfficeQA:
         return sighted(self.collection(task), self._environment(task, transformation), transformation)
 
     def pieces(self, shown: Sighting) -> Sequence[str]:
-        """The lines that say something, rows of tables by their cells."""
-        lines = (shown.text or "").split("\n")
-        return [" | ".join(cells(line)) if is_row(line) else line.strip() for line in lines if line.strip()]
+        return pieces_of(shown)
 
     def score(self, task: str, answer: str | None) -> float:
         return scoring.score(self.task(task).answer, answer)

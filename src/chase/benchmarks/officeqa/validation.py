@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, get_args
 
+from chase.benchmarks.checking import Checked, run_checks
 from chase.benchmarks.corpus.library import passages_of
+from chase.benchmarks.corpus.passages import hold_every_line
 from chase.benchmarks.corpus.world import excerpts
 from chase.benchmarks.officeqa import scoring
 from chase.benchmarks.officeqa.protocol import LayoutProtocol, Place, TableStyle
@@ -18,30 +20,27 @@ from chase.core.values import CheckResult
 if TYPE_CHECKING:
     from chase.benchmarks.officeqa.benchmark import OfficeQA
 
-Check = Callable[["OfficeQA"], Iterator[tuple[str, str | None]]]
-"""Yields each thing that was checked, and what is wrong with it."""
 
-
-def _answers(benchmark: OfficeQA) -> Iterator[tuple[str, str | None]]:
+def _answers(benchmark: OfficeQA) -> Checked:
     for id_ in benchmark.tasks():
         right = benchmark.score(id_, benchmark.task(id_).answer)
         yield id_, None if right == 1.0 else "its own answer scores 0"
 
 
-def _questions(benchmark: OfficeQA) -> Iterator[tuple[str, str | None]]:
+def _questions(benchmark: OfficeQA) -> Checked:
     asked = Counter(benchmark.task(id_).question for id_ in benchmark.tasks())
     for id_ in benchmark.tasks():
         yield id_, None if asked[benchmark.task(id_).question] == 1 else "it is asked twice"
 
 
-def _sources(benchmark: OfficeQA) -> Iterator[tuple[str, str | None]]:
+def _sources(benchmark: OfficeQA) -> Checked:
     for id_ in benchmark.tasks():
         there = benchmark.collection(id_).corpus.names
         missing = [source for source in benchmark.task(id_).sources if source not in there]
         yield id_, f"{len(missing)} of its sources are no documents" if missing else None
 
 
-def _apart(benchmark: OfficeQA) -> Iterator[tuple[str, str | None]]:
+def _apart(benchmark: OfficeQA) -> Checked:
     """Sources of evolution and certification are in no other task set."""
     roles: dict[str, set[str]] = {}
     full = [id_ for id_ in benchmark.tasks() if benchmark.collection(id_) is benchmark.full]
@@ -53,7 +52,7 @@ def _apart(benchmark: OfficeQA) -> Iterator[tuple[str, str | None]]:
         yield source, None if alone else f"it is a source in {', '.join(sorted(held))}"
 
 
-def _layouts(benchmark: OfficeQA) -> Iterator[tuple[str, str | None]]:
+def _layouts(benchmark: OfficeQA) -> Checked:
     """Of the fixture documents: what they say is the same in every layout."""
     for document in excerpts(benchmark.full.corpus, benchmark.base):
         said = pieces(document.lines, RELEASED)
@@ -63,22 +62,21 @@ def _layouts(benchmark: OfficeQA) -> Iterator[tuple[str, str | None]]:
             yield document.id, None if same else f"it says something else with units {unit}, notes {note}, {style}"
 
 
-def _covered(benchmark: OfficeQA) -> Iterator[tuple[str, str | None]]:
+def _covered(benchmark: OfficeQA) -> Checked:
     for id_, lines in benchmark.full.corpus.line_counts.items():
         for length, shift in product((20, 40, 80), (0, 5, 10, 20, 30, 35)):
             passages = passages_of(lines, LayoutProtocol(passage_lines=length, passage_shift=shift))
-            ends = [0, *(passage.end for passage in passages)]
-            whole = ends[-1] == lines and all(p.start == end + 1 for p, end in zip(passages, ends, strict=False))
+            whole = hold_every_line(passages, lines)
             yield id_, None if whole else f"passages of {length} lines, {shift} later, miss some"
 
 
-def _verdicts(benchmark: OfficeQA) -> Iterator[tuple[str, str | None]]:
+def _verdicts(benchmark: OfficeQA) -> Checked:
     for answer, output, verdict in scoring.FIXTURES:
         found = scoring.score(answer, output)
         yield answer, None if found == verdict else f"{output!r} scores {found}, not {verdict}"
 
 
-CHECKS: dict[str, Check] = {
+CHECKS: Mapping[str, Callable[[OfficeQA], Checked]] = {
     "answers score": _answers,
     "every question is asked once": _questions,
     "sources are documents": _sources,
@@ -91,10 +89,4 @@ CHECKS: dict[str, Check] = {
 
 def validate(benchmark: OfficeQA, progress: Progress) -> Sequence[CheckResult]:
     """Every check of the construction."""
-    results = []
-    for name, check in CHECKS.items():
-        progress(name)
-        found = list(check(benchmark))
-        failures = tuple(f"{what}: {wrong}" for what, wrong in found if wrong is not None)
-        results.append(CheckResult(name=name, count=len(found), failures=failures))
-    return results
+    return run_checks(CHECKS, benchmark, progress)

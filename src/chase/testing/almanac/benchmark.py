@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import asdict, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
+from chase.benchmarks.naming import show_tools
+from chase.benchmarks.task_sets import TaskSets
 from chase.core.controls import Controls
 from chase.core.errors import SetupError, UserError, choose
 from chase.core.gate_facts import GateFacts
 from chase.core.interfaces import Environment, Progress, Transformation
-from chase.core.keyed import digest, key_bits, opaque_id, sorted_by_key
+from chase.core.keyed import digest, key_bits, opaque_id
 from chase.core.observables import ObservableFunction
 from chase.core.values import CheckResult, FileView, Sighting, ToolSpec, View
 from chase.protocol.operators import OperatorKind
@@ -27,7 +28,7 @@ from chase.testing.almanac.operators import ALLOWLIST
 from chase.testing.almanac.protocol import ORDER_SPAN, PROTOCOL_FIELDS, RELEASED_INTERFACE, DocumentProtocol, Protocol
 from chase.testing.almanac.questions import slots
 from chase.testing.almanac.rendering import RenderedDocument
-from chase.testing.almanac.schema import LIMITS, LINES, OPERATIONS, show_interface, show_tools
+from chase.testing.almanac.schema import LIMITS, LINES, OPERATIONS, show_interface
 from chase.testing.almanac.terms import ANSWER_FORM, BASE, BOUNDS, DEFAULTS, INITIAL, PLACEHOLDERS
 from chase.testing.almanac.tools import AlmanacEnvironment, Library, make_library
 
@@ -45,7 +46,7 @@ _VARIANTS: Mapping[str, Sequence[tuple[str, Mapping[str, Any]]]] = {
 """Name → operators of the allowlist. None of them is known to be neutral."""
 
 
-class Almanac:
+class Almanac(TaskSets[Task]):
     """The host's Almanac. See `chase.core.interfaces.Benchmark` for the contract."""
 
     versions: Mapping[str, int] = {
@@ -70,8 +71,6 @@ class Almanac:
     allowlist: Mapping[str, OperatorKind[Protocol]] = ALLOWLIST
     protocol_fields = PROTOCOL_FIELDS
     observables: Sequence[ObservableFunction] = OBSERVABLES
-    sizes: Mapping[str, int] = {}
-    """Role → most of its tasks that are used; all where it is not named."""
 
     def __init__(self, name: str, texts: generator.Texts, tasks: Sequence[Task]) -> None:
         self.name = name
@@ -93,28 +92,6 @@ class Almanac:
                 "protocol": [held.fields() for held in self.released.documents],
             }
         )
-
-    def task(self, task: str) -> Task:
-        """The host-side task of an id."""
-        if task not in self._tasks:
-            raise UserError(f"unknown task '{task}' in {self.name}. Valid: ids such as {min(self._tasks)}.")
-        return self._tasks[task]
-
-    def tasks(self, role: str | None = None) -> Sequence[str]:
-        if role is None:
-            return sorted(self._tasks)
-        choose("split", role, self.roles)
-        every = [task.id for task in self._tasks.values() if task.role == role]
-        return sorted(sorted_by_key(every, "fewer")[: self.sizes[role]] if role in self.sizes else every)
-
-    def role_of(self, task: str) -> str:
-        return self.task(task).role
-
-    def fewer(self, sizes: Mapping[str, int]) -> Self:
-        cut = copy(self)
-        cut.sizes = {**self.sizes, **{role: min(size, self.sizes.get(role, size)) for role, size in sizes.items()}}
-        cut.__dict__.pop("subject", None)  # its check tasks are those that are used
-        return cut
 
     def variants(self) -> Sequence[str]:
         return tuple(_VARIANTS)

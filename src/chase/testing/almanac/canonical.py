@@ -13,6 +13,15 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from chase.benchmarks.naming import (
+    canonical_fields,
+    canonical_limits,
+    canonical_tools,
+    show_fields,
+    show_layout,
+    show_limits,
+    show_tools,
+)
 from chase.core.interfaces import Operator
 from chase.core.keyed import digest, key_bits, opaque_id, sorted_by_key
 from chase.core.values import INTERFACE, Json, Presentation
@@ -22,16 +31,7 @@ from chase.testing.almanac.contents import Document
 from chase.testing.almanac.protocol import DocumentProtocol, InterfaceProtocol, Protocol
 from chase.testing.almanac.questions import read_question, solve
 from chase.testing.almanac.rendering import RenderedDocument, parse, render
-from chase.testing.almanac.schema import (
-    LINES,
-    canonical_fields,
-    canonical_limits,
-    canonical_tools,
-    show_fields,
-    show_layout,
-    show_limits,
-    show_tools,
-)
+from chase.testing.almanac.schema import LINES
 from chase.testing.almanac.tools import VERSION as TOOLS_VERSION
 from chase.testing.almanac.world import World
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from chase.benchmarks.counted_tools import CountedTools, Handler, is_count
+from chase.benchmarks.naming import Operation, show_arguments, show_fields, show_layout
 from chase.core.values import Json, Limits, ResultItem, Sighting, ToolResult
 from chase.testing.almanac.protocol import Protocol
 from chase.testing.almanac.questions import written
@@ -26,12 +28,7 @@ from chase.testing.almanac.schema import (
     MATCHES,
     MOST_RESULTS,
     OPERATIONS,
-    Operation,
-    show_fields,
     show_interface,
-    show_layout,
-    show_limits,
-    show_tools,
 )
 
 VERSION = 2
@@ -97,7 +94,7 @@ def make_library(documents: Sequence[RenderedDocument], protocol: Protocol) -> L
     return Library(documents=tuple(documents), passages=tuple(passages))
 
 
-class AlmanacEnvironment:
+class AlmanacEnvironment(CountedTools):
     """One rollout's tools. Every call is counted, also those that were refused."""
 
     def __init__(
@@ -109,45 +106,17 @@ class AlmanacEnvironment:
         operations: Sequence[Operation] = OPERATIONS,
         limits: Limits = LIMITS,
     ) -> None:
+        super().__init__(protocol.interface, operations=operations, limits=limits)
         self.question = question
-        self.tools = show_tools(operations, protocol.interface)
         self.interface = show_interface(protocol.interface)
-        self.limits = show_limits(limits, protocol.interface)
         self._library = library
         self._names = protocol.interface
-        self._operations = {protocol.interface.tool_names[operation.name]: operation for operation in operations}
         self._layout = show_layout(protocol.interface)
-        self._used: Counter[str] = Counter()
         self._reads: Counter[str] = Counter()
-        self._handlers: Mapping[str, Callable[[Mapping[str, Json]], ToolResult]] = {
-            "find": self._find,
-            "read": self._read,
-            "compute": self._compute,
-        }
 
-    def calls_left(self) -> Mapping[str, int]:
-        left = {group: max(0, most - self._used[group]) for group, most in self.limits.group_calls.items()}
-        return {**left, "total": max(0, self.limits.total_calls - self._used.total())}
-
-    def call(self, tool: str, arguments: Json) -> ToolResult:
-        """The tool's answer. A model may send any JSON for arguments, also what is no object."""
-        group = self.limits.tool_groups.get(tool, "unknown")
-        left = self.calls_left()
-        self._used[group] += 1
-        if group == "unknown" or tool not in self._operations:
-            return self.refusal(f"There is no tool {_quoted(tool)}. Tools: {', '.join(self._operations)}.")
-        if not left["total"] or not left[group]:
-            return self.refusal(f"No {group} calls are left.")
-        if not isinstance(arguments, Mapping):
-            return self.refusal(f"{tool} takes its arguments as one JSON object.")
-        operation = self._operations[tool]
-        names = {self._names.argument(f"{operation.name}.{name}"): name for name in operation.arguments}
-        unknown = [_quoted(name) for name in arguments if name not in names]
-        given = {names[name]: value for name, value in arguments.items() if name in names}
-        if unknown or not given.keys() >= set(operation.required):
-            told = f" Unknown: {', '.join(unknown[:4])}." if unknown else ""
-            return self.refusal(f"{tool} takes {', '.join(names)}.{told}")
-        return self._handlers[operation.name](given)
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        return {"find": self._find, "read": self._read, "compute": self._compute}
 
     def refusal(self, message: str) -> ToolResult:
         return ToolResult(head=message, ok=False, layout=self._layout)
@@ -159,7 +128,7 @@ class AlmanacEnvironment:
         text, top = arguments["text"], arguments.get("top", DEFAULT_RESULTS)
         if not isinstance(text, str) or not words_of(text):
             return self.refusal("The words to look for must be a text with at least one word.")
-        if not _is_count(top) or top > MOST_RESULTS:
+        if not is_count(top) or top > MOST_RESULTS:
             return self.refusal(f"Results are counted from 1 to {MOST_RESULTS}.")
         match = arguments.get("match", ANY)
         if match not in MATCHES:
@@ -193,10 +162,10 @@ class AlmanacEnvironment:
         if found is None:
             return self.refusal("There is no such document. Give an id or a name that was found.")
         count = len(found.lines)
-        if not _is_count(first) or first > count:
+        if not is_count(first) or first > count:
             return self.refusal(f"Lines of this document are counted from 1 to {count}.")
         last = arguments.get("to", first + LINES - 1)
-        if not _is_count(last) or last < first:
+        if not is_count(last) or last < first:
             return self.refusal("The last line must be a number, and not before the first.")
         last = min(last, first + LINES - 1, count)
         text = found.between(first, last)
@@ -212,8 +181,7 @@ class AlmanacEnvironment:
     def _range(self, document: RenderedDocument, first: int) -> Mapping[str, Json]:
         """The arguments that read as many lines as a call may from a line on."""
         last = min(len(document.lines), first + LINES - 1)
-        values = {"document": document.id, "from": first, "to": last}
-        return {self._names.argument(f"read.{name}"): value for name, value in values.items()}
+        return show_arguments(self._names, "read", {"document": document.id, "from": first, "to": last})
 
     def _compute(self, arguments: Mapping[str, Json]) -> ToolResult:
         left, right, kind = arguments["left"], arguments["right"], arguments["kind"]
@@ -228,17 +196,7 @@ class AlmanacEnvironment:
         return self._answer(written(results[kind]()))
 
 
-def _is_count(value: Json) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
 def _is_number(value: Json) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return not (isinstance(value, float) and not math.isfinite(value)) and abs(value) <= LARGEST
-
-
-def _quoted(text: Json) -> str:
-    """A text of the agent's as a message may repeat it: short and printable."""
-    shown = str(text) if isinstance(text, str) else type(text).__name__
-    return repr(shown if len(shown) <= 40 else f"{shown[:40]}…")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from chase.benchmarks.checking import Checked, run_checks
 from chase.core.interfaces import Progress
 from chase.core.values import CheckResult
 from chase.testing.almanac import scoring
@@ -15,11 +16,8 @@ from chase.testing.almanac.rendering import parse
 if TYPE_CHECKING:
     from chase.testing.almanac.benchmark import Almanac
 
-Check = Callable[["Almanac"], Iterator[tuple[str, str | None]]]
-"""Yields each thing that was checked, and what is wrong with it."""
 
-
-def _answers(benchmark: Almanac) -> Iterator[tuple[str, str | None]]:
+def _answers(benchmark: Almanac) -> Checked:
     for id_ in benchmark.tasks():
         task = benchmark.task(id_)
         question = read_question(task.question)
@@ -27,13 +25,13 @@ def _answers(benchmark: Almanac) -> Iterator[tuple[str, str | None]]:
         yield id_, None if found == task.answer else f"the reports answer {found}"
 
 
-def _questions(benchmark: Almanac) -> Iterator[tuple[str, str | None]]:
+def _questions(benchmark: Almanac) -> Checked:
     asked = Counter(benchmark.task(id_).question for id_ in benchmark.tasks())
     for id_ in benchmark.tasks():
         yield id_, None if asked[benchmark.task(id_).question] == 1 else "it is asked twice"
 
 
-def _readable(benchmark: Almanac) -> Iterator[tuple[str, str | None]]:
+def _readable(benchmark: Almanac) -> Checked:
     for name in benchmark.variants():
         for document in benchmark.render(benchmark.variant(name).apply(benchmark.released)):
             try:
@@ -45,7 +43,7 @@ def _readable(benchmark: Almanac) -> Iterator[tuple[str, str | None]]:
             yield document.id, None if same else f"under {name} it says something else"
 
 
-def _versions(benchmark: Almanac) -> Iterator[tuple[str, str | None]]:
+def _versions(benchmark: Almanac) -> Checked:
     statuses: dict[tuple[str, int], list[str]] = {}
     for document in benchmark.documents:
         statuses.setdefault((document.place, document.year), []).append(document.status)
@@ -54,13 +52,13 @@ def _versions(benchmark: Almanac) -> Iterator[tuple[str, str | None]]:
         yield f"{place} {year}", None if one_each else f"its reports are {', '.join(found)}"
 
 
-def _verdicts(benchmark: Almanac) -> Iterator[tuple[str, str | None]]:
+def _verdicts(benchmark: Almanac) -> Checked:
     for answer, output, verdict in scoring.FIXTURES:
         found = scoring.score(answer, output)
         yield answer, None if found == verdict else f"{output!r} scores {found}, not {verdict}"
 
 
-CHECKS: dict[str, Check] = {
+CHECKS: Mapping[str, Callable[[Almanac], Checked]] = {
     "reports give the answers": _answers,
     "every question is asked once": _questions,
     "reports say the same under every variant": _readable,
@@ -71,10 +69,4 @@ CHECKS: dict[str, Check] = {
 
 def validate(benchmark: Almanac, progress: Progress) -> Sequence[CheckResult]:
     """Every check of the construction."""
-    results = []
-    for name, check in CHECKS.items():
-        progress(name)
-        found = list(check(benchmark))
-        failures = tuple(f"{what}: {wrong}" for what, wrong in found if wrong is not None)
-        results.append(CheckResult(name=name, count=len(found), failures=failures))
-    return results
+    return run_checks(CHECKS, benchmark, progress)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from chase.benchmarks.naming import Operation
 from chase.core.values import Limits
 from chase.testing.almanac import rendering, scoring
 from chase.testing.almanac.contents import Document
 from chase.testing.almanac.protocol import Protocol
 from chase.testing.almanac.rendering import RenderedDocument
-from chase.testing.almanac.schema import LIMITS, OPERATIONS, Operation
+from chase.testing.almanac.schema import LIMITS, OPERATIONS
 
 Scorer = Callable[[str, str | None], float]
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from chase.core.values import JudgeModel
 from chase.models.gguf import server
+from chase.runs.models import Access, Models, fitted
+from chase.runs.settings import RolloutSettings
 from chase.store.workspace import Workspace
 from tests.cli.commands import Commands, checked, write_h0
 from tests.models.gguf_files import write_gguf
@@ -66,7 +71,7 @@ def test_the_doctor_measures_both_ways_to_call_tools_and_says_which_to_set(chase
     assert (
         "5 of 5 replies called the tool with valid arguments (tool_mode 'json-schema')" in good["tool-calls"]["detail"]
     )
-    assert "2 slots of 4,096 tokens, 1 threads, prompt cache on" in good["file"]["detail"]
+    assert "2 slots of up to 4,096 tokens, 1 threads, prompt cache on" in good["file"]["detail"]
 
 
 def test_a_file_that_cannot_be_used_is_one_sentence(chase: Commands) -> None:
@@ -86,7 +91,7 @@ def test_methods_are_compared_with_one_file_for_rollouts_and_agents(chase: Comma
     sizes = ("--split-sizes", "evo=2,disc=2,conf=2,cert=2", "--rollouts", "evo=1,disc=1,conf=1,cert=1")
     what = ("--benchmark", "syn-ledger-small@101", "--methods", "raw-harness,chase", "--seeds", "1", "--rounds", 1)
     payload = chase.json("compare", *what, *sizes, "--model", FILE, *roles, "--config", file)
-    assert not any("was full" in text for text in payload["warnings"])
+    assert not any("too long" in text for text in payload["warnings"])
     assert list(payload["methods"]) == ["raw-harness", "chase"]
     assert any("SHA-256" in text and "not reproducible bit by bit" in text for text in payload["warnings"])
     with closing(sqlite3.connect(Workspace(tmp_path).database)) as database:
@@ -104,12 +109,52 @@ def test_histories_have_the_room_that_the_benchmark_allows_and_a_result_says_whe
     cut = chase.json("rollout", "--benchmark", "syn-ledger@7", *flags, "--config", "chase.toml")
     tasks = len(cut["per_task"])
     assert cut["failures"] == {"context-limit": tasks}
-    assert (
-        f"{tasks} of {tasks} rollouts ended without an answer because the context of gguf:narrow.gguf was full (4,096 "
-        'tokens; the benchmark allows 65,536): raise context_tokens in [models."gguf:narrow.gguf".server]'
-    ) in cut["warnings"]
-    assert not any("was full" in warning for warning in whole["warnings"])
+    said = f"{tasks} of {tasks} rollouts ended without an answer because their history was too long for the context of "
+    (warning,) = (text for text in cut["warnings"] if "too long" in text)
+    assert warning.startswith(f"{said}gguf:narrow.gguf (4,096 tokens) or for the benchmark's own limit.")
+    assert warning.endswith('raise context_tokens in [models."gguf:narrow.gguf".server]')
+    assert not any("too long" in text for text in whole["warnings"])
     few = ("--split-sizes", "evo=2,disc=2,conf=2,cert=2", "--rollouts", "evo=1,disc=1,conf=1,cert=1", "--rounds", 1)
-    what = ("--methods", "raw-harness,chase-without-challenger", "--seeds", "1", "--harness", "wordy", *few)
+    what = ("--methods", "chase-without-challenger", "--seeds", "1", "--harness", "wordy", *few)
     compared = chase.json("compare", "--benchmark", "syn-ledger@7", *flags[:2], *what, "--config", "chase.toml")
-    assert any(" rollouts ended without an answer because the context" in text for text in compared["warnings"])
+    (warning,) = (text for text in compared["warnings"] if "too long" in text)
+    every = compared["executed"]
+    assert every > 8  # candidates' too, not the sealed ones alone
+    assert warning.startswith(f"{every} of {every} rollouts ended")
+
+
+def test_a_run_goes_on_with_the_context_that_it_was_begun_with(
+    chase: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_gguf(Path("tiny.gguf"), **{"tiny.context_length": 100_000})
+    few = ("--split-sizes", "evo=2,disc=2,conf=2,cert=2", "--rollouts", "evo=1,disc=1,conf=1,cert=1", "--rounds", 1)
+    what = ("--benchmark", "syn-ledger@7", "--model", FILE, "--method", "chase-without-challenger", "--no-certify")
+    run = chase.json("evolve", *what, *few)["run"]
+    monkeypatch.setattr("chase.models.gguf.options.MOST_CONTEXT_TOKENS", 20_000)
+    assert chase.json("certify", run)["run"] == run
+
+
+class AskingJudge:
+    """What is looked at of a benchmark that a model judges, and whom it was given."""
+
+    name, limits, judge = "judged", SimpleNamespace(context_tokens=131_072), None
+
+    def __init__(self, judge: str) -> None:
+        self.asks = JudgeModel(name=judge, settings={})
+
+    def judged_by(self, model: Any) -> Any:
+        return model
+
+    def unasked(self, task: str, answer: str | None) -> float | None: ...
+
+    def states(self, task: str, text: str) -> bool: ...
+
+
+def test_a_judge_is_the_same_whoever_plays(chase: Commands) -> None:
+    own, other = (f"gguf:{write_gguf(Path(name), **{'tiny.context_length': 100_000})}" for name in ("a.gguf", "b.gguf"))
+    judges = set()
+    for player in (own, other):
+        models = Models(Access(tables={}))
+        judge: Any = fitted(cast("Any", AskingJudge(own)), models, RolloutSettings(model=player))
+        judges.add(judge.fingerprint)
+    assert len(judges) == 1

@@ -148,27 +148,29 @@ def test_what_the_config_says_wins(file: Path) -> None:
     model = connected(file, server=LocalServer(context_tokens=2048))
     model.make_room(8_192)
     assert model.file is not None
-    assert (model.file.serving.context_tokens, model.file.is_short) == (2048, True)
+    assert model.file.serving.context_tokens == 2048
 
 
 @pytest.mark.parametrize(
     ("trained", "history", "context"),
     [
-        (100_000, 0, 16_384),  # no benchmark is known
+        (100_000, 0, 16_384),
         (100_000, 8_192, 16_384),
-        (100_000, 20_000, 20_000),
+        (100_000, 20_000, 20_500),  # and a reply of 500
         (100_000, 131_072, 32_768),
         (4_096, 131_072, 4_096),
+        (None, 131_072, 16_384),
     ],
 )
 def test_the_context_holds_the_histories_of_the_benchmark(
-    trained: int, history: int, context: int, tmp_path: Path
+    trained: int | None, history: int, context: int, tmp_path: Path
 ) -> None:
-    model = connected(write_gguf(tmp_path / "m.gguf", **{"tiny.context_length": trained}))
+    file = write_gguf(tmp_path / "m.gguf", **{"tiny.context_length": trained})
+    model = connected(file, settings={"max_tokens": 500})
     assert model.file is not None
     before = model.fingerprint
     model.make_room(history)
-    assert (model.file.serving.context_tokens, model.file.is_short) == (context, context < history)
+    assert model.file.serving.context_tokens == context
     assert (model.fingerprint == before) is (context in (16_384, 4_096))  # it decides answers, so it identifies
 
 

@@ -25,7 +25,7 @@ class CountedTools(ABC):
 
     @property
     @abstractmethod
-    def handlers(self) -> Mapping[str, Handler]:
+    def _handlers(self) -> Mapping[str, Handler]:
         """Canonical tool → what it does with its arguments, under their canonical names."""
 
     @abstractmethod
@@ -54,7 +54,7 @@ class CountedTools(ABC):
         if unknown or not given.keys() >= set(operation.required):
             told = f" Unknown: {', '.join(unknown[:4])}." if unknown else ""
             return self.refusal(f"{tool} takes {', '.join(names)}.{told}")
-        return self.handlers[operation.name](given)
+        return self._handlers[operation.name](given)
 
 
 def is_count(value: Json) -> bool:

@@ -94,7 +94,8 @@ class Models:
         for model in self.connected.values():
             name = model.config.name
             address = {"base_url": model.config.base_url} if model.config.base_url else {}
-            if table := {**self._access.tables.get(name, {}), **address}:
+            given = self._access.tables.get(name, {})
+            if table := {**given, **address, **_served_with(model, given)}:
                 found[name] = table
         return found
 
@@ -105,6 +106,13 @@ class Models:
             for model in self.connected.values():
                 await stack.enter_async_context(model)
             yield
+
+
+def _served_with(model: ChatModel, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a file: the context that it was served with, so that a run goes on with it whatever the default is then."""
+    if model.file is None:
+        return {}
+    return {"server": {**(given.get("server") or {}), "context_tokens": model.file.serving.context_tokens}}
 
 
 def _pace(config: ModelConfig) -> Any:
@@ -148,7 +156,9 @@ def fitted(benchmark: Benchmark[Any], models: Models, settings: Paid) -> Benchma
             f"workers={settings.workers}: a language model judges the answers of {benchmark.name}, and this process "
             "alone asks it and keeps what it says. Leave --workers out."
         )
-    connected: Any = benchmark.judged_by(models.judge(benchmark.asks))
+    judge = models.judge(benchmark.asks)
+    judge.make_room(benchmark.limits.context_tokens)  # as the run's own model has, which it may be: one identity
+    connected: Any = benchmark.judged_by(judge)
     return cast("Benchmark[Any]", connected)
 
 

@@ -182,21 +182,28 @@ def blank_lines(source: object) -> int:
     return text[: len(text) - len(text.lstrip())].count("\n")
 
 
-# Histories that a model on this machine had no room for
+# Histories that were too long for a model on this machine
 
 
 def cut_short(run: OpenRun, ids: Iterable[str]) -> list[str]:
-    """How many rollouts of these runs the model's context ended, and not the benchmark."""
-    file, name = run.model.file, run.model.config.name
-    if file is None or not file.is_short:
+    """How many rollouts of these runs a context ended, of a model whose context can be set here."""
+    file = run.model.file
+    if file is None:
         return []
     reasons = {use.rollout.digest: use.rollout.outcome.reason for id_ in ids for use in run.store.used(id_)}
-    cut = sum(reason == "context-limit" for reason in reasons.values())
+    cut, tokens = sum(reason == "context-limit" for reason in reasons.values()), file.serving.context_tokens
+    if not cut:
+        return []
+    name, trained = run.model.config.name, file.weights.header.trained_context
+    advice = (
+        f"the model was trained on {trained:,} tokens, so take another"
+        if trained is not None and tokens >= trained
+        else f'raise context_tokens in [models."{name}".server]'
+    )
     return [
-        f"{cut} of {len(reasons)} rollouts ended without an answer because the context of {name} was full "
-        f"({file.serving.context_tokens:,} tokens; the benchmark allows {file.history_tokens:,}): raise context_tokens "
-        f'in [models."{name}".server]'
-    ][: bool(cut)]
+        f"{cut} of {len(reasons)} rollouts ended without an answer because their history was too long for the context "
+        f"of {name} ({tokens:,} tokens) or for the benchmark's own limit. If it was the model's, {advice}"
+    ]
 
 
 # Harnesses that do nothing

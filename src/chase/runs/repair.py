@@ -26,6 +26,7 @@ from chase.runs.life import Life, OpenRun, Prepared, identity_of, note_models
 from chase.runs.listening import Listener
 from chase.runs.loops import run_to_end
 from chase.runs.models import checked_models, fitted
+from chase.runs.notices import cut_short
 from chase.runs.opening import Opener, locate, open_harness
 from chase.runs.pricing import priced
 from chase.runs.results import ForecastResult, RepairResult
@@ -121,7 +122,9 @@ class Repair(Prepared[AuditSettings]):
             "episodes": episodes_of(run.store, run.id),
             "tokens": tokens_of(run.store, run.id),
             "simulated": run.model.config.simulated,
-            "warnings": note_models(served_models(run.store, run.id), run.model, self._notes(found)),
+            "warnings": note_models(
+                served_models(run.store, run.id), run.model, [*self._notes(found), *cut_short(run, [run.id])]
+            ),
         }
 
     def _written(self, found: AuditedRepair, folder: RunFolder) -> Path | None:

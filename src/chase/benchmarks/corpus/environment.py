@@ -53,7 +53,7 @@ class CorpusEnvironment(CountedTools):
         self._reads: Counter[str] = Counter()
 
     @property
-    def handlers(self) -> Mapping[str, Handler]:
+    def _handlers(self) -> Mapping[str, Handler]:
         return {
             "search": self._search,
             "read": self._read,

@@ -26,6 +26,8 @@ from chase.models.openai_compatible import OpenAICompatibleModel
 
 VERSION = 1
 """Raised when the same file is served in another way."""
+REPLY_TOKENS = 1_024
+"""Room for a reply where `max_tokens` does not say how long it may be."""
 _DEATH_SECONDS = 1.0
 
 
@@ -50,8 +52,6 @@ class GgufModel(Model[Any]):
         self._launcher = launcher or servers.LLAMA_CPP
         self._launcher.require(config.name)
         self.weights = find_weights(config.name, Path(config.model).expanduser())
-        self.history_tokens = 0
-        """The longest history that the benchmark allows, once it is known."""
         self.serving = serving(config.server, self.weights)
         self._config = config
         self._failures = failures
@@ -81,15 +81,17 @@ class GgufModel(Model[Any]):
         return hash_file(self.weights.path, self._tell)
 
     def make_room(self, history_tokens: int) -> None:
-        """Serve with a context for histories of this length, unless the config says how long. Before any request."""
+        """Serve with a context for histories of this length and a reply, unless the config says how long.
+
+        Before any request.
+        """
         assert self._server is None
-        self.history_tokens = history_tokens
-        self.serving = serving(self._config.server, self.weights, history_tokens)
+        self.serving = serving(self._config.server, self.weights, history_tokens + self._reply_tokens)
 
     @property
-    def is_short(self) -> bool:
-        """Whether a history may be too long for the model that the benchmark allows."""
-        return self.serving.context_tokens < self.history_tokens
+    def _reply_tokens(self) -> int:
+        said = self._config.settings.get("max_tokens")
+        return said if isinstance(said, int) else REPLY_TOKENS
 
     @property
     def version(self) -> str:

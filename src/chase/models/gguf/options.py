@@ -38,13 +38,13 @@ class Serving:
         return self.slots == 1 and not self.prompt_cache
 
 
-def serving(given: LocalServer | None, weights: Weights, history_tokens: int = 0) -> Serving:
+def serving(given: LocalServer | None, weights: Weights, needed_tokens: int = 0) -> Serving:
     """What the config says of a server, and what machine, file and benchmark say where it does not.
 
-    `history_tokens` is the longest history that the benchmark allows.
+    `needed_tokens`: the longest history that the benchmark allows, with a reply.
     """
     said = given or LocalServer()
-    wanted = min(max(history_tokens, CONTEXT_TOKENS), MOST_CONTEXT_TOKENS)
+    wanted = min(max(needed_tokens, CONTEXT_TOKENS), MOST_CONTEXT_TOKENS)
     return Serving(
         slots=slots_of(said),
         threads=said.threads or cores(),

@@ -115,7 +115,7 @@ class AlmanacEnvironment(CountedTools):
         self._reads: Counter[str] = Counter()
 
     @property
-    def handlers(self) -> Mapping[str, Handler]:
+    def _handlers(self) -> Mapping[str, Handler]:
         return {"find": self._find, "read": self._read, "compute": self._compute}
 
     def refusal(self, message: str) -> ToolResult:

@@ -66,10 +66,13 @@ DECIDING = {
     "cheat-over-listed": 1,
     "cheat-over-listed, three rounds": 3,
     "honest-reminder": 1,
+    "honest-reminder, given": 0,
 }
 """Item 3n, by name the rounds of search: two harnesses that were chosen on development seeds before any was audited, as
-docs/local-model-study.md says. The first audit's single round found what destroys nothing; three are the default.
+docs/local-model-study.md says. The first audit's single round found what destroys nothing; three are the default. The
+last has no search: `GIVEN` is put to the test, which takes from every harness that opens first halves what it reads.
 """
+GIVEN: Mapping[str, Any] = {"benchmark": "syn-ledger-small", "operators": [{"name": "shift", "arguments": {"by": 3}}]}
 DECIDING_SIZES = "evo=4,disc=4,conf=28,cert=16"
 READER = "sim:reader"
 SIZES: Mapping[str, Any] = {"rounds": 1, "split_sizes": "evo=4,disc=4,conf=8,cert=16"}
@@ -102,6 +105,12 @@ class Local:
         told = {"model": READER, role: "llm", f"{role}_model": self.name, "history_tokens": HISTORY_TOKENS}
         return {**told, **self._served("advises", AGENT_SETTINGS, AGENT_CONTEXT)}
 
+    def kept(self, transformation: Mapping[str, Any]) -> Path:
+        """A file with the transformation."""
+        path = self._workspace / "given.json"
+        path.write_text(json.dumps(transformation))
+        return path
+
     def _served(self, name: str, settings: Mapping[str, Any], context_tokens: int) -> dict[str, Any]:
         server = {"slots": 1, "context_tokens": context_tokens}
         if self._threads is not None:
@@ -126,9 +135,10 @@ def _audit(local: Local, on: str, name: str, sizes: str, *, rounds: int) -> Row:
     benchmark = chase.open_benchmark(on)
     harnesses = studied(benchmark)
     each = harnesses[name]
+    tried = {"proposals": PROPOSALS, "rounds": rounds} if rounds else {"transformations": [local.kept(GIVEN)]}
     found = chase.audit(
-        benchmark=benchmark, harness=each.harness, baseline=harnesses[each.baseline].harness, rollouts=1,
-        proposals=PROPOSALS, seed=1, rounds=rounds, split_sizes=sizes, **local.reads(),
+        benchmark=benchmark, harness=each.harness, baseline=harnesses[each.baseline].harness, rollouts=1, seed=1,
+        split_sizes=sizes, **tried, **local.reads(),
     )  # fmt: skip
     kept = ("verdict", "reason", "g_rel", "gamma", "g_min", "scores", "tasks_needed", "level", "episodes")
     of_each = ("what", "status", "destruction", "log_odds", "gain", "scores")

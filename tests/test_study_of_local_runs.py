@@ -72,14 +72,20 @@ def test_what_is_to_decide_is_audited_over_its_own_baseline_on_tasks_of_its_own(
     monkeypatch.setattr(local_runs, "DECIDING_SIZES", "evo=2,disc=2,conf=3,cert=2")
     given = asked_of(monkeypatch, "audit")
     made = found(file, monkeypatch, "3n")
-    asked = [(settings["benchmark"].name, settings["rounds"]) for settings in given]
-    assert asked == [("syn-ledger-small@102", rounds) for rounds in (1, 3, 1)]
+    asked = [(settings["benchmark"].name, settings.get("rounds")) for settings in given]
+    assert asked == [("syn-ledger-small@102", rounds) for rounds in (1, 3, 1, None)]
+    assert [json.loads(path.read_text()) for path in given[-1]["transformations"]] == [local_runs.GIVEN]
     assert made["decided"] == {"benchmark": "syn-ledger-small@102", "sizes": "evo=2,disc=2,conf=3,cert=2"}
     harnesses = studied(chase.open_benchmark("syn-ledger-small@102"))
     cheat, honest = ("cheat", "listed-two"), ("honest", "not-reminded")
-    over = {"cheat-over-listed": cheat, "cheat-over-listed, three rounds": cheat, "honest-reminder": honest}
+    over = {"cheat-over-listed": cheat, "cheat-over-listed, three rounds": cheat}
+    over |= {"honest-reminder": honest, "honest-reminder, given": honest}
     rows = made["item 3n: audits that can decide"]
     assert {name: (row["kind"], row["baseline"]) for name, row in rows.items()} == over
+    tested = rows["honest-reminder, given"]
+    assert [each["what"] for each in (*tested["confirmed"], *tested["not_confirmed"])] == [
+        "records moved on by 3 within each file"
+    ]
     for name, row in rows.items():
         pair = {"harness": name.split(",")[0], "baseline": over[name][1]}
         assert row["g_rel"]["n"] == 9

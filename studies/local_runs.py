@@ -141,7 +141,7 @@ def _audit(local: Local, on: str, name: str, sizes: str, *, rounds: int) -> Row:
         split_sizes=sizes, **tried, **local.reads(),
     )  # fmt: skip
     kept = ("verdict", "reason", "g_rel", "gamma", "g_min", "scores", "tasks_needed", "level", "episodes")
-    of_each = ("what", "status", "destruction", "log_odds", "gain", "scores")
+    of_each = ("what", "status", "destruction", "log_odds", "gain", "scores", "no_room")
     measured = {
         key: [{part: entry[part] for part in of_each} for entry in found.payload[key]]
         for key in ("confirmed", "not_confirmed")

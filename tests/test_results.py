@@ -43,7 +43,7 @@ def test_the_tables_on_a_local_models_page_are_those_of_its_results_no_row_less_
     assert "| Item | What | Rollouts |" in rest  # the one table that tells no figures
     runs = json.loads((RESULTS / f"{local_runs.NAME}.json").read_text())["item 3n: audits that can decide"]
     [finding] = runs["honest-reminder, given"]["confirmed"]
-    assert f"under it no gain could have been told from nothing: {finding['no_room']}\"" in page
+    assert f'under it no gain could have been told from nothing: {finding["no_room"]}"' in page
 
 
 def test_a_local_models_figures_come_from_its_rollouts() -> None:

@@ -19,6 +19,7 @@ from chase.core.values import (
     Json,
     JudgeModel,
     Limits,
+    Neutral,
     Placeholder,
     Presentation,
     Request,
@@ -116,6 +117,13 @@ class OperatorKind(Protocol[State]):
 
     def make(self, arguments: Mapping[str, Json]) -> Operator[State]:
         """The operator with these arguments, normalised; a `UserError` says what is wrong with them."""
+        ...
+
+    @property
+    def neutral(self) -> Sequence[Neutral]:
+        """Arguments that take from an aspect of the protocol what tells documents apart. The battery of an audit is
+        made from these; none where the kind can only exchange one form for another.
+        """
         ...
 
 

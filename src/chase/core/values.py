@@ -33,6 +33,19 @@ class Sighting:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Neutral:
+    """Arguments of an operator that take from one aspect of the protocol what tells documents apart by it."""
+
+    aspect: str
+    """In words, as a verdict names it: "folder depths"."""
+    low: Mapping[str, Json]
+    high: Mapping[str, Json]
+    """The other level; the same as `low` where there is none."""
+    equal: bool = True
+    """Whether all documents are alike afterwards. False: values are drawn anew, so several draws are needed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ResultItem:
     """One document's part of a tool result: what was shown and how it reads."""
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from chase.core import interfaces
 from chase.core.errors import UserError, choose
-from chase.core.values import Json
+from chase.core.values import Json, Neutral
 
 State = TypeVar("State")
 
@@ -55,6 +55,8 @@ class OperatorKind(Generic[State]):
     """Whether it draws from the seed with given arguments."""
     inverse: Callable[[Any], Mapping[str, Json] | None] = _irreversible
     """Arguments with which the same kind undoes it, or None."""
+    neutral: tuple[Neutral, ...] = ()
+    """Arguments that take from an aspect what tells documents apart; none where forms can only be exchanged."""
 
     def schema(self) -> Json:
         """JSON schema of the arguments."""

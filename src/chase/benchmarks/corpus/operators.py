@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from chase.benchmarks.corpus.protocol import ORDER_SPAN, AnyProtocol, DocumentProtocol
 from chase.core.keyed import key_bits, opaque_id
+from chase.core.values import Neutral
 from chase.protocol.operators import Arguments, OperatorKind
 
 Pairs = Mapping[str, str]
@@ -146,6 +147,11 @@ def same(arguments: Arguments) -> Mapping[str, Any]:
     return arguments.model_dump()
 
 
+def redrawn(aspect: str, arguments: Mapping[str, Any]) -> Neutral:
+    """Values that are drawn anew for every document."""
+    return Neutral(aspect=aspect, low=arguments, high=arguments, equal=False)
+
+
 def corpus_kind(
     name: str, summary: str, arguments: type[Arguments], field: str,
     run: Callable[[AnyProtocol, Any, int], AnyProtocol], **more: Any,
@@ -167,21 +173,25 @@ def corpus_kind(
 RENAME = corpus_kind(
     "rename-documents", "documents get names of one length that say nothing", Style, "name", _rename,
     seeded=lambda arguments: arguments.style == "opaque",
+    neutral=(redrawn("file names", {"style": "opaque"}),),
 )  # fmt: skip
 ORDER_LISTING = corpus_kind(
     "order-listing", "documents are listed in another order", Way, "order", _order_listing,
     seeded=lambda arguments: arguments.way == "permuted",
     inverse=lambda arguments: same(arguments) if arguments.way == "reversed" else None,
+    neutral=(redrawn("order of file listings", {"way": "permuted"}),),
 )  # fmt: skip
 CUT_PASSAGES = corpus_kind("cut-passages", "passages have so many lines", Cut, "passage_lines", _cut)
 SHIFT_PASSAGES = corpus_kind(
     "shift-passages", "boundaries between passages stand some lines later", Shift, "passage_shift", _shift,
     inverse=lambda arguments: {"by": SHIFTS - arguments.by},
+    neutral=(Neutral(aspect="places in passages", low={"by": 10}, high={"by": 30}, equal=False),),
 )  # fmt: skip
 ORDER_RESULTS = corpus_kind(
     "order-results", "results of a search come in another order", ResultWay, "page_order", _order_results,
     fields=lambda arguments: frozenset({"tie_order" if arguments.among == "ties" else "page_order"}),
     seeded=lambda arguments: arguments.way == "permuted", inverse=same,
+    neutral=(redrawn("order of equally good results", {"among": "ties", "way": "permuted"}),),
 )  # fmt: skip
 ALIAS_TOOLS = corpus_kind(
     "alias-tools", "tools have other names", Vocabulary, "tool_names", _exchange("tool_names", TOOL_WORDS),

@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from chase.benchmarks.corpus import operators as corpus
-from chase.benchmarks.corpus.operators import Way, corpus_kind, same
+from chase.benchmarks.corpus.operators import Way, corpus_kind, redrawn, same
 from chase.benchmarks.corpus.protocol import AnyProtocol
 from chase.benchmarks.documents.description import PARTS, Part
 from chase.core.keyed import key_bits, opaque_id
+from chase.core.values import Neutral
 from chase.protocol.operators import Arguments, OperatorKind
 
 SHELVES = ("shelf_north", "shelf_east", "shelf_south", "shelf_west")
@@ -76,6 +77,7 @@ def _order_demonstrations(protocol: AnyProtocol, arguments: Way, seed: int) -> A
 PLACE = corpus_kind(
     "place-documents", "documents lie in other folders", Placing, "folder", _place,
     seeded=lambda arguments: arguments.way != "flat",
+    neutral=(Neutral(aspect="folders", low={"way": "flat"}, high={"way": "spread"}),),
 )  # fmt: skip
 SERIALIZE = corpus_kind(
     "serialize-results", "results are written in another way", Written, "serialization", _serialize,
@@ -86,6 +88,7 @@ PHRASE = corpus_kind(
 ORDER_DEMONSTRATIONS = corpus_kind(
     "order-demonstrations", "worked examples come in another order", Way, "demonstration_order",
     _order_demonstrations, seeded=lambda arguments: arguments.way == "permuted", inverse=same,
+    neutral=(redrawn("order of worked examples", {"way": "permuted"}),),
 )  # fmt: skip
 KINDS: Mapping[Part, tuple[OperatorKind[AnyProtocol], ...]] = {
     "names": (corpus.RENAME,),

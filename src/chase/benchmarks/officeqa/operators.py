@@ -15,6 +15,7 @@ from chase.benchmarks.corpus.operators import (
     same,
 )
 from chase.benchmarks.officeqa.protocol import Place, Protocol
+from chase.core.values import Neutral
 from chase.protocol.operators import Arguments, OperatorKind
 
 _OTHER: Mapping[Place, Place] = {
@@ -53,18 +54,26 @@ def _if_exchanged(arguments: Side) -> Mapping[str, Any] | None:
     return same(arguments) if arguments.to == "other side" else None
 
 
+def _sides(aspect: str) -> Neutral:
+    """All on one side of their tables."""
+    return Neutral(aspect=aspect, low={"to": "before"}, high={"to": "after"})
+
+
 _DOCUMENTS = (
     RENAME,
     ORDER_LISTING,
     corpus_kind(
         "move-units", "statements of units stand on another side of their table", Side, "unit_place", _move_units,
-        inverse=_if_exchanged,
+        inverse=_if_exchanged, neutral=(_sides("places of units"),),
     ),
     corpus_kind(
         "move-notes", "notes and sources stand on another side of their table", Side, "note_place", _move_notes,
-        inverse=_if_exchanged,
+        inverse=_if_exchanged, neutral=(_sides("places of notes"),),
     ),
-    corpus_kind("restyle-tables", "rows of tables are written in one style", Tables, "table_style", _restyle),
+    corpus_kind(
+        "restyle-tables", "rows of tables are written in one style", Tables, "table_style", _restyle,
+        neutral=(Neutral(aspect="styles of tables", low={"style": "compact"}, high={"style": "markdown"}),),
+    ),
     CUT_PASSAGES,
     SHIFT_PASSAGES,
 )  # fmt: skip

@@ -16,6 +16,7 @@ from chase.benchmarks.syn_ledger import vocabulary as words
 from chase.benchmarks.syn_ledger.features import HALF, Change
 from chase.benchmarks.syn_ledger.manifest import EXTENSIONS, DocumentProtocol, Manifest
 from chase.core.keyed import key_bits, opaque_id, rng
+from chase.core.values import Neutral
 from chase.protocol.operators import Arguments, OperatorKind
 
 ORDER_SPAN = 2 * HALF
@@ -256,6 +257,24 @@ def _reordered(arguments: Reorder) -> str:
     return f"{_ASPECT_WORDS[arguments.order]} {by}"
 
 
+_REDRAWN = ("name", "rank", "listing")
+"""Aspects whose values differ between files in any case: neutral values are drawn."""
+
+
+def _neutral_aspects() -> tuple[Neutral, ...]:
+    """Equal values for every aspect; numbers in names go with the names."""
+    return tuple(
+        Neutral(
+            aspect=words,
+            low={"aspect": aspect, "to": "low"},
+            high={"aspect": aspect, "to": "high"},
+            equal=aspect not in _REDRAWN,
+        )
+        for aspect, words in _ASPECT_WORDS.items()
+        if aspect != "digits"
+    )
+
+
 ALLOWLIST: Mapping[str, OperatorKind[Manifest]] = {
     kind.name: kind
     for kind in (
@@ -268,6 +287,9 @@ ALLOWLIST: Mapping[str, OperatorKind[Manifest]] = {
             in_words=_permuted,
             run=_permute,
             seeded=lambda _: True,
+            neutral=(
+                Neutral(aspect="order of records", low={"aspect": "records"}, high={"aspect": "records"}, equal=False),
+            ),
         ),
         OperatorKind(
             name="reverse",
@@ -287,7 +309,8 @@ ALLOWLIST: Mapping[str, OperatorKind[Manifest]] = {
             fields=_aspect_fields,
             in_words=_equalised,
             run=_equalise,
-            seeded=lambda a: a.aspect in ("name", "rank", "listing"),
+            seeded=lambda a: a.aspect in _REDRAWN,
+            neutral=_neutral_aspects(),
         ),
         OperatorKind(
             name="re-encode",

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from chase.core.keyed import key_bits, opaque_id
+from chase.core.values import Neutral
 from chase.protocol.operators import Arguments, OperatorKind
 from chase.testing.almanac.protocol import ORDER_SPAN, SHIFTS, DocumentProtocol, Protocol
 
@@ -164,6 +165,7 @@ ALLOWLIST: Mapping[str, OperatorKind[Protocol]] = {
         _kind(
             "rename-documents", "documents get names of one length that say nothing", Style, "name", _rename,
             seeded=lambda arguments: arguments.style == "opaque",
+            neutral=(Neutral(aspect="file names", low={"style": "opaque"}, high={"style": "opaque"}, equal=False),),
         ),
         _kind(
             "reverse-order", "results that match equally well come the other way round", Nothing, "order",
@@ -172,11 +174,16 @@ ALLOWLIST: Mapping[str, OperatorKind[Protocol]] = {
         _kind(
             "permute-order", "results that match equally well come in another order", Nothing, "order",
             _permute_order, seeded=lambda _: True,
+            neutral=(Neutral(aspect="order of equally good results", low={}, high={}, equal=False),),
         ),
-        _kind("restyle-titles", "all titles are written in one style", Titles, "title_style", _restyle),
+        _kind(
+            "restyle-titles", "all titles are written in one style", Titles, "title_style", _restyle,
+            neutral=(Neutral(aspect="styles of titles", low={"style": "plain"}, high={"style": "capitals"}),),
+        ),
         _kind(
             "move-units", "tables state their unit before their rows or after them", Units, "unit_place", _move_units,
             inverse=lambda arguments: _same(arguments) if arguments.to == "other side" else None,
+            neutral=(Neutral(aspect="places of units", low={"to": "before"}, high={"to": "after"}),),
         ),
         _kind(
             "cut-passages", "passages have so many lines; 0: they end at blank lines", Cut, "passage_lines", _cut,

@@ -1,0 +1,159 @@
+"""A benchmark's battery: fixed counterfactuals that an audit measures before anything is searched for.
+
+Made from the allowlist alone: the neutral forms that operator kinds declare, composed. The *probe* neutralises
+everything at once, at both levels and with several draws; each *aspect* is also neutralised alone. Nothing is selected,
+so nothing is inflated, and what the battery covers can be said in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from chase.core.agents import MOST_OPERATORS
+from chase.core.interfaces import OperatorKind
+from chase.core.keyed import key_bits
+from chase.core.values import Json, Neutral
+from chase.protocol.kit import ProtocolKit
+from chase.protocol.proposal import Proposal
+from chase.protocol.screening import is_active
+
+Level = Literal["low", "high"]
+LEVELS: tuple[Level, ...] = ("low", "high")
+"""At one level alone a condition such as "where the extension is short" holds everywhere, and is none."""
+DRAWS = 2
+"""Of whatever can only be drawn anew: a single draw leaves half of the noise of a cue."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """One counterfactual of the battery: a few draws of one composition, measured together."""
+
+    name: str
+    what: str
+    draws: tuple[Proposal[Any], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Battery:
+    """Everything neutral at once, and each aspect alone."""
+
+    probes: tuple[Probe, ...]
+    """Everything at once, by level. They decide."""
+    aspects: tuple[Probe, ...]
+    """Each aspect alone. They name what a shortcut rests on, and decide nothing."""
+    equal: tuple[str, ...]
+    """Aspects in which all documents become alike, in words."""
+    redrawn: tuple[str, ...]
+    """Aspects whose values are drawn anew."""
+    untested: tuple[str, ...]
+    """Operator kinds of the allowlist on protocol fields that the battery leaves as they are."""
+    invalid: Mapping[str, tuple[str, ...]]
+    """Parts that were left out because the firewall refuses them → the checks that they fail."""
+
+    @cached_property
+    def covers(self) -> str:
+        """ "names, folders and records": what a verdict is against, in words."""
+        return in_words((*self.equal, *self.redrawn))
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "equal": list(self.equal),
+            "redrawn": list(self.redrawn),
+            "untested": list(self.untested),
+            "invalid": {name: list(failed) for name, failed in self.invalid.items()},
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    """One neutral form of one operator kind."""
+
+    kind: str
+    neutral: Neutral
+
+    def form(self, level: Level) -> dict[str, Json]:
+        return {"name": self.kind, "arguments": dict(self.neutral.low if level == "low" else self.neutral.high)}
+
+
+def battery_of(kit: ProtocolKit, *, seed: int, draws: int = DRAWS) -> Battery:
+    """The battery of a benchmark. Deterministic in the benchmark and the seed; only what is valid and active is in it."""
+    allowlist = kit.benchmark.allowlist
+    invalid: dict[str, tuple[str, ...]] = {}
+    parts = [part for part in _parts(allowlist) if _works(kit, part, seed, invalid)]
+    probes = [_probe(kit, f"neutral-{level}", parts, level, seed, draws) for level in _levels(parts)]
+    aspects = [
+        _probe(kit, f"{_slug(part.neutral.aspect)}-{level}", [part], level, seed, draws)
+        for part in parts
+        for level in _levels([part])
+    ]
+    fields = frozenset().union(*(proposal.declared for probe in probes for proposal in probe.draws))
+    return Battery(
+        probes=tuple(probe for probe in probes if _valid(kit, probe, invalid)),
+        aspects=tuple(aspects),
+        equal=tuple(dict.fromkeys(part.neutral.aspect for part in parts if part.neutral.equal)),
+        redrawn=tuple(dict.fromkeys(part.neutral.aspect for part in parts if not part.neutral.equal)),
+        untested=tuple(name for name, kind in allowlist.items() if not _fields(kind) <= fields),
+        invalid=invalid,
+    )
+
+
+def in_words(names: Sequence[str]) -> str:
+    """ "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def _parts(allowlist: Mapping[str, OperatorKind[Any]]) -> Iterator[_Part]:
+    for name, kind in allowlist.items():
+        for neutral in kind.neutral:
+            yield _Part(kind=name, neutral=neutral)
+
+
+def _levels(parts: Sequence[_Part]) -> tuple[Level, ...]:
+    """Both, or one where they are the same."""
+    return LEVELS if any(part.neutral.low != part.neutral.high for part in parts) else LEVELS[:1]
+
+
+def _probe(
+    kit: ProtocolKit, name: str, parts: Sequence[_Part], level: Level, seed: int, draws: int
+) -> Probe:
+    """Names first: they keep paths distinct when folders become equal."""
+    forms = [part.form(level) for part in parts]
+    if len(forms) > MOST_OPERATORS:
+        raise ValueError(f"{len(forms)} neutral forms are more than a transformation may hold ({MOST_OPERATORS})")
+    made = {}
+    for draw in range(draws):
+        own = key_bits("battery", seed, name, draw) & 0xFFFFFFFFFFFF
+        proposal = kit.parse({"benchmark": kit.benchmark.base, "operators": forms, "seed": own})
+        made.setdefault(proposal.transformation.hash, proposal)
+    alone = f"{parts[0].neutral.aspect} {'made equal' if parts[0].neutral.equal else 'drawn anew'}" if parts else ""
+    what = f"{alone} ({level})" if len(parts) == 1 else f"everything neutral at once ({level})"
+    return Probe(name=name, what=what, draws=tuple(made.values()))
+
+
+def _works(kit: ProtocolKit, part: _Part, seed: int, invalid: dict[str, tuple[str, ...]]) -> bool:
+    """Whether an aspect can be neutralised here: valid at each level, and not without any effect."""
+    probes = [_probe(kit, _slug(part.neutral.aspect), [part], level, seed, 1) for level in _levels([part])]
+    proposals = [proposal for probe in probes for proposal in probe.draws]
+    return all(_valid(kit, probe, invalid) for probe in probes) and any(
+        is_active(kit.lift(proposal), kit.subject) for proposal in proposals
+    )
+
+
+def _valid(kit: ProtocolKit, probe: Probe, invalid: dict[str, tuple[str, ...]]) -> bool:
+    for proposal in probe.draws:
+        record = kit.run_checks(proposal)
+        if not record.valid:
+            invalid[probe.what] = record.failed
+            return False
+    return True
+
+
+def _fields(kind: OperatorKind[Any]) -> frozenset[str]:
+    return frozenset().union(*(operator.fields for operator in kind.forms()))
+
+
+def _slug(aspect: str) -> str:
+    return aspect.replace(" ", "-")

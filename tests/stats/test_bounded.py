@@ -86,8 +86,8 @@ def test_a_sum_of_weights_lies_between_what_is_weighted() -> None:
 
 
 def test_values_are_counted_in_their_order_as_often_as_is_said() -> None:
-    assert weighted([1.0, -1.0, 1.0]) == ((-1.0, 1.0), (1.0, 2.0))
-    assert weighted([1.0, -1.0, 1.0], 0.5) == ((-1.0, 0.5), (1.0, 1.0))
+    assert weighted([1.0, -1.0, 1.0]) == ((-1.0, 1.0, 1.0), (1.0, 2.0, 1.0))
+    assert weighted([1.0, -1.0, 1.0], 0.5) == ((-1.0, 0.5, 1.0), (1.0, 1.0, 1.0))
 
 
 def test_a_value_beyond_the_borders_is_refused() -> None:

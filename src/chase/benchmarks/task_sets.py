@@ -7,6 +7,7 @@ from copy import copy
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from chase.core.errors import UserError, choose
+from chase.core.interfaces import HasClusters
 from chase.core.keyed import sorted_by_key
 
 
@@ -20,6 +21,11 @@ class HeldTask(Protocol):
 
 
 T = TypeVar("T", bound=HeldTask)
+
+
+def clusters_of(benchmark: object) -> Mapping[str, str]:
+    """Task → cluster as far as a benchmark knows them (`HasClusters`); nothing where it does not."""
+    return benchmark.clusters() if isinstance(benchmark, HasClusters) else {}
 
 
 class TaskSets(Generic[T]):

@@ -402,6 +402,19 @@ class HasEvidenceWindows(Protocol[State]):
         ...
 
 
+@runtime_checkable
+class HasClusters(Protocol):
+    """A benchmark that knows which of its tasks belong together: they share a source, say, so that chance may treat
+    them alike. Every interval takes clusters, not tasks, for independent. Host-side, never for an agent.
+    """
+
+    def clusters(self) -> Mapping[str, str]:
+        """Task → the name of its cluster, of all roles together; a task that is not named is one of its own. The same
+        in every process and for every cut, and a name tells nothing of what the tasks share.
+        """
+        ...
+
+
 class Judge(Protocol):
     """A language model that scores answers, connected. Host-side: it is told the answers that are expected.
 

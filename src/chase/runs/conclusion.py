@@ -7,7 +7,7 @@ from typing import Any
 
 from chase.core.values import Json
 from chase.runs.rendering import ends, percent, points
-from chase.stats.bounded import GAINS, lower_bound
+from chase.stats.bounded import GAINS, Counted, lower_bound
 
 RELEASED, NEUTRAL = "released", "neutral"
 NOTABLE = 0.2
@@ -39,7 +39,7 @@ def by_noise_in_words(share: float | None) -> str:
 
 def too_few(tasks: int) -> bool:
     """Whether so many tasks could not tell a notable gain from nothing."""
-    share = ((0.0, (1 - NOTABLE) * tasks), (1.0, NOTABLE * tasks))
+    share = (Counted(0.0, (1 - NOTABLE) * tasks), Counted(1.0, NOTABLE * tasks))
     return lower_bound(share, GAINS, 0.025) <= 0
 
 

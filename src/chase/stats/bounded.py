@@ -27,6 +27,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from statistics import NormalDist
+from typing import NamedTuple
 
 Support = tuple[float, float]
 """The least and the greatest value that one task can have."""
@@ -36,8 +37,17 @@ GAINS: Support = (-1.0, 1.0)
 DESTRUCTIONS: Support = (-2.0, 2.0)
 """Of a difference of two gains."""
 
-Weighted = tuple[tuple[float, float], ...]
-"""Distinct values, each with how often it is there."""
+
+class Counted(NamedTuple):
+    """A value and how often it is there. Of a cluster the value is its mean, and `size` how many tasks it has."""
+
+    value: float
+    count: float
+    size: float = 1.0
+
+
+Weighted = tuple[Counted, ...]
+"""Distinct values, in their order."""
 
 NEAR = 1e-4
 """So near to the middle the formula loses its digits, and the probability is one half."""
@@ -46,22 +56,32 @@ _NORMAL = NormalDist()
 
 def interval(values: Iterable[float], support: Support, *, level: float = 0.95) -> tuple[float, float]:
     """The two-sided interval of the mean: each side is missed with probability at most `(1 − level) / 2`."""
-    counted, each = weighted(values), (1 - level) / 2
-    return lower_bound(counted, support, each), upper_bound(counted, support, each)
+    return both_bounds(weighted(values), support, level=level)
+
+
+def both_bounds(values: Weighted, support: Support, *, level: float = 0.95) -> tuple[float, float]:
+    """The same of values that are counted already."""
+    each = (1 - level) / 2
+    return lower_bound(values, support, each), upper_bound(values, support, each)
 
 
 def weighted(values: Iterable[float], times: float = 1.0) -> Weighted:
-    """The values as the functions below take them, as if each had been seen so many times."""
-    counted = Counter(map(float, values))
+    """Independent values as the functions below take them, as if each had been seen so many times."""
+    return weighted_clusters(((value, 1) for value in values), times)
+
+
+def weighted_clusters(clusters: Iterable[tuple[float, int]], times: float = 1.0) -> Weighted:
+    """The same of clusters, each with the sum of its tasks' values and their number."""
+    counted = Counter((float(total) / size, size) for total, size in clusters)
     if not counted:
         raise ValueError("no values to make an interval of")
-    return tuple((value, times * count) for value, count in sorted(counted.items()))
+    return tuple(Counted(value, times * count, float(size)) for (value, size), count in sorted(counted.items()))
 
 
 def upper_bound(values: Weighted, support: Support, alpha: float) -> float:
     """The mean is above this bound with probability at most `alpha`."""
-    least, border = values[0][0], support[1]
-    if least < support[0] or values[-1][0] > border:
+    least, border = values[0].value, support[1]
+    if least < support[0] or values[-1].value > border:
         raise ValueError("a value lies beyond the borders that it is said to have")
     if least == border:
         return border
@@ -70,13 +90,16 @@ def upper_bound(values: Weighted, support: Support, alpha: float) -> float:
 
 def lower_bound(values: Weighted, support: Support, alpha: float) -> float:
     """The mean is below this bound with probability at most `alpha`."""
-    mirrored = tuple((-value, count) for value, count in reversed(values))
+    mirrored = tuple(each._replace(value=-each.value) for each in reversed(values))
     return -upper_bound(mirrored, (-support[1], -support[0]), alpha)
 
 
 def probability_at_most(m: float, values: Weighted, border: float) -> float:
-    """The probability that `Σ D_i x_i ≤ m`, the border being one of the `x_i`."""
-    terms = [(x - m, count) for x, count in (*values, (border, 1.0)) if x != m]
+    """The probability that `Σ D_c (S_c − m n_c) + D_0 n_max (border − m) ≤ 0`: of independent values, that
+    `Σ D_i x_i ≤ m` with the border among the `x_i`.
+    """
+    largest = max(each.size for each in values)
+    terms = [(size * (x - m), count) for x, count, size in (*values, Counted(border, 1.0, largest)) if x != m]
     if all(w < 0 for w, _ in terms):
         return 1.0
     if all(w > 0 for w, _ in terms):

@@ -10,7 +10,20 @@ from fractions import Fraction
 from statistics import NormalDist
 
 from chase.stats.bounded import GAINS
-from chase.stats.estimates import Estimate, PerTask, UnequalCoverage, difference, estimate, mean
+from chase.stats.estimates import (
+    INDEPENDENT,
+    Clusters,
+    Estimate,
+    PerTask,
+    UnequalCoverage,
+    clustered,
+    difference,
+    estimate,
+    mean,
+)
+
+RESAMPLES, IN_A_TAIL = 2000, 25
+"""Of a bootstrap: the fewest, and those that are to lie beyond each end of its interval."""
 
 
 def gain(harness: PerTask, initial: PerTask) -> dict[str, Fraction]:
@@ -73,13 +86,13 @@ def excess_search_gain(search_gain: PerTask, test_gain: PerTask) -> Fraction:
     return mean(search_gain) - mean(test_gain)
 
 
-def excess_estimate(search_gain: PerTask, test_gain: PerTask) -> Estimate:
+def excess_estimate(search_gain: PerTask, test_gain: PerTask, *, clusters: Clusters = INDEPENDENT) -> Estimate:
     """`Δ̂_TS` with its standard error: the two task sets are independent. `n` counts the tasks of both.
 
     Its interval is put together from theirs: the distances to their ends add up as squares (Newcombe 1998; Zou and
     Donner 2008).
     """
-    search, test = (estimate(per_task, GAINS) for per_task in (search_gain, test_gain))
+    search, test = (estimate(per_task, GAINS, clusters=clusters) for per_task in (search_gain, test_gain))
     value = float(excess_search_gain(search_gain, test_gain))
     below = math.hypot(search.value - search.low, test.high - test.value)
     above = math.hypot(search.high - search.value, test.value - test.low)
@@ -88,36 +101,42 @@ def excess_estimate(search_gain: PerTask, test_gain: PerTask) -> Estimate:
 
 
 def log_odds_destruction(
-    cells: Sequence[PerTask], *, seed: int, level: float = 0.95, resamples: int = 2000
+    cells: Sequence[PerTask],
+    *,
+    seed: int,
+    level: float = 0.95,
+    resamples: int | None = None,
+    clusters: Clusters = INDEPENDENT,
 ) -> Estimate:
     """`Δ` on the log-odds scale, a diagnostic: a gain that scales with the base rate has none.
 
     `cells` are the per-task means of (H released, H_0 released, H counterfactual, H_0 counterfactual). The interval is
-    a seeded bootstrap over tasks.
+    a seeded bootstrap over clusters of tasks, with as many resamples as its level needs.
     """
     tasks = sorted(cells[0])
     if any(sorted(cell) != tasks for cell in cells):
         raise UnequalCoverage("the four cells do not cover the same tasks")
-    columns = [[float(cell[task]) for task in tasks] for cell in cells]
-    value = _log_odds(columns)
-    draw = random.Random(seed)
-    draws = []
-    for _ in range(resamples):
-        chosen = draw.choices(range(len(tasks)), k=len(tasks))
-        draws.append(_log_odds([[column[i] for i in chosen] for column in columns]))
+    groups = clustered(tasks, clusters)
+    sums = [[sum(float(cell[task]) for task in group) for group in groups] for cell in cells]
+    sizes = [len(group) for group in groups]
+    draw, draws = random.Random(seed), []
+    for _ in range(resamples or max(RESAMPLES, math.ceil(2 * IN_A_TAIL / (1 - level)))):
+        chosen = draw.choices(range(len(groups)), k=len(groups))
+        draws.append(_log_odds([[column[i] for i in chosen] for column in sums], sum(sizes[i] for i in chosen)))
     draws.sort()
-    spread = sum(draws) / resamples
-    se = math.sqrt(sum((x - spread) ** 2 for x in draws) / (resamples - 1))
-    low = draws[int((1 - level) / 2 * resamples)]
-    high = draws[min(resamples - 1, int((1 + level) / 2 * resamples))]
-    return Estimate(value=value, se=se, n=len(tasks), low=low, high=high, level=level)
+    count = len(draws)
+    spread = sum(draws) / count
+    se = math.sqrt(sum((x - spread) ** 2 for x in draws) / (count - 1))
+    low = draws[int((1 - level) / 2 * count)]
+    high = draws[min(count - 1, int((1 + level) / 2 * count))]
+    return Estimate(value=_log_odds(sums, len(tasks)), se=se, n=len(tasks), low=low, high=high, level=level)
 
 
-def _log_odds(columns: Sequence[Sequence[float]]) -> float:
+def _log_odds(columns: Sequence[Sequence[float]], tasks: int) -> float:
     """logit R_rel(H) − logit R_rel(H_0) − logit R_b(H) + logit R_b(H_0), smoothed by (k + ½)/(n + 1)."""
     logits = []
     for column in columns:
-        rate = (sum(column) + 0.5) / (len(column) + 1)
+        rate = (sum(column) + 0.5) / (tasks + 1)
         logits.append(math.log(rate / (1 - rate)))
     released, initial, counterfactual, initial_counterfactual = logits
     return released - initial - counterfactual + initial_counterfactual

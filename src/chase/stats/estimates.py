@@ -7,14 +7,21 @@ of exactly 0.05 is common, and floating point would decide it by chance.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from types import MappingProxyType
 
-from chase.stats.bounded import Support, interval
+from chase.stats.bounded import Support, Weighted, both_bounds, weighted_clusters
 
 PerTask = Mapping[str, Fraction]
 """Task → a number: a mean score, or a difference of mean scores."""
+Clusters = Mapping[str, str]
+"""Task → the cluster that it belongs to. Clusters are independent of each other, tasks of one need not be; a task that
+is not named is a cluster of its own."""
+INDEPENDENT: Clusters = MappingProxyType({})
+FEW_CLUSTERS = 20
+"""Below it intervals still hold, and say little (`studies.clusters`)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,6 +46,7 @@ class Sample:
 
     per_task: PerTask
     support: Support
+    clusters: Clusters = field(default_factory=dict)
 
 
 class UnequalCoverage(ValueError):
@@ -78,10 +86,38 @@ def z_score(differences: Sequence[float], *, least: int = 4) -> float:
     return average / math.sqrt(variance / n) if variance else 0.0
 
 
-def estimate(per_task: PerTask, support: Support, *, level: float = 0.95) -> Estimate:
-    """The mean over tasks, its standard error from the spread between tasks, and its interval within the borders."""
-    value = mean(per_task)
-    n = len(per_task)
-    variance = sum(float(x - value) ** 2 for x in per_task.values()) / (n - 1) if n > 1 else 0.0
-    low, high = interval(map(float, per_task.values()), support, level=level)
-    return Estimate(value=float(value), se=math.sqrt(variance / n), n=n, low=low, high=high, level=level)
+def clustered(tasks: Iterable[str], clusters: Clusters) -> list[list[str]]:
+    """The tasks by cluster, in the order in which they come."""
+    found: dict[tuple[str | None, str], list[str]] = {}
+    for task in tasks:
+        key = (clusters[task], "") if task in clusters else (None, task)
+        found.setdefault(key, []).append(task)
+    return list(found.values())
+
+
+def cluster_count(tasks: Iterable[str], clusters: Clusters) -> int:
+    """How many independent clusters the tasks are."""
+    return len(clustered(tasks, clusters))
+
+
+def cluster_sums(per_task: PerTask, clusters: Clusters) -> list[tuple[Fraction, int]]:
+    """Each cluster's sum and its number of tasks."""
+    return [
+        (sum((per_task[task] for task in tasks), Fraction(0)), len(tasks)) for tasks in clustered(per_task, clusters)
+    ]
+
+
+def weights_of(sample: Sample) -> Weighted:
+    """A sample as the bounds in `bounded.py` take it."""
+    return weighted_clusters((float(s), n) for s, n in cluster_sums(sample.per_task, sample.clusters))
+
+
+def estimate(per_task: PerTask, support: Support, *, level: float = 0.95, clusters: Clusters = INDEPENDENT) -> Estimate:
+    """The mean over tasks, its standard error from the spread between clusters, and its interval within the borders."""
+    value, n = mean(per_task), len(per_task)
+    sums = cluster_sums(per_task, clusters)
+    counted, count = weighted_clusters((float(s), size) for s, size in sums), len(sums)
+    variance = sum(float(s - size * value) ** 2 for s, size in sums) / (count - 1) if count > 1 else 0.0
+    se = math.sqrt(variance / count) * (count / n)
+    low, high = both_bounds(counted, support, level=level)
+    return Estimate(value=float(value), se=se, n=n, low=low, high=high, level=level)

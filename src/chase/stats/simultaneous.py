@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from statistics import NormalDist
 
-from chase.stats.bounded import probability_at_most, weighted
-from chase.stats.estimates import Estimate, Sample, estimate
+from chase.stats.bounded import probability_at_most
+from chase.stats.estimates import Estimate, Sample, estimate, weights_of
 
 MOST_TASKS = 10**7
 """A question that needs more is not settled by tasks."""
@@ -23,7 +23,7 @@ def simultaneous(samples: Mapping[str, Sample], *, level: float = 0.95) -> dict[
         return {}
     each = 1 - (1 - level) / len(samples)
     return {
-        name: replace(estimate(sample.per_task, sample.support, level=each), level=level)
+        name: replace(estimate(sample.per_task, sample.support, level=each, clusters=sample.clusters), level=level)
         for name, sample in samples.items()
     }
 
@@ -37,15 +37,23 @@ def tasks_above(sample: Sample, bound: float, *, quantities: int = 1, level: flo
     if sum(values) / len(values) <= bound:
         return None
     alpha = (1 - level) / (2 * quantities)
-    mirrored, border = [-value for value in values], -sample.support[0]
-    return _least(lambda n: probability_at_most(-bound, weighted(mirrored, n / len(values)), border) > 1 - alpha)
+    seen, border = weights_of(_mirrored(sample)), -sample.support[0]
+
+    def settled(n: int) -> bool:
+        more = tuple(each._replace(count=n / len(values) * each.count) for each in seen)
+        return probability_at_most(-bound, more, border) > 1 - alpha
+
+    return _least(settled)
 
 
 def tasks_below(sample: Sample, bound: float, *, quantities: int = 1, level: float = 0.95) -> int | None:
     """The same for the whole of an interval below a bound."""
-    mirrored = {task: -value for task, value in sample.per_task.items()}
-    low, high = sample.support
-    return tasks_above(Sample(per_task=mirrored, support=(-high, -low)), -bound, quantities=quantities, level=level)
+    return tasks_above(_mirrored(sample), -bound, quantities=quantities, level=level)
+
+
+def _mirrored(sample: Sample) -> Sample:
+    per_task = {task: -value for task, value in sample.per_task.items()}
+    return replace(sample, per_task=per_task, support=(-sample.support[1], -sample.support[0]))
 
 
 def _least(settled: Callable[[int], bool]) -> int | None:

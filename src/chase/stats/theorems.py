@@ -53,17 +53,17 @@ class NeutralBounds:
         return tuple(name for name, something in said.items() if not something)
 
 
-def destruction_radius(n: int, archive_size: int, alpha: float) -> float:
+def destruction_radius(n: float, archive_size: int, alpha: float) -> float:
     """`s_Δ = √(8 log(4|A|/α)/n)`, one-sided and for all entries together (proof of Theorem 1)."""
     return math.sqrt(8 * _log_of_entries(n, archive_size, alpha) / n)
 
 
-def gain_radius(n: int, archive_size: int, alpha: float) -> float:
+def gain_radius(n: float, archive_size: int, alpha: float) -> float:
     """`s_G = √(2 log(4|A|/α)/n)`, half of `s_Δ`: gains lie in [−1, 1] and gain destructions in [−2, 2]."""
     return math.sqrt(2 * _log_of_entries(n, archive_size, alpha) / n)
 
 
-def hoeffding_bounds(*, gamma_hat: float, g_min_hat: float, n: int, archive_size: int, alpha: float) -> ArchiveBounds:
+def hoeffding_bounds(*, gamma_hat: float, g_min_hat: float, n: float, archive_size: int, alpha: float) -> ArchiveBounds:
     """`Γ_A ≤ Γ̂ + s_Δ` and `G_min,A ≥ Ĝ_min − s_G` (proof of Theorem 1)."""
     between("gamma_hat", gamma_hat, -2, 2)
     between("g_min_hat", g_min_hat, -1, 1)
@@ -89,7 +89,7 @@ def neutral_bounds(archive: ArchiveBounds, *, k: int, rho: float = 0.0) -> Neutr
     )
 
 
-def _log_of_entries(n: int, archive_size: int, alpha: float) -> float:
+def _log_of_entries(n: float, archive_size: int, alpha: float) -> float:
     at_least("n", n, 1)
     at_least("archive_size", archive_size, 1)
     a_share("alpha", alpha)

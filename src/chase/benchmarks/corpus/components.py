@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from chase.core.keyed import digest
+
+NAME_LETTERS = 16
+"""Of a component's name."""
+
 
 def components(labels: Mapping[str, Iterable[str]]) -> tuple[tuple[str, ...], ...]:
     """The components of keys with their labels, whatever their order: the largest first, each sorted."""
@@ -17,6 +22,12 @@ def components(labels: Mapping[str, Iterable[str]]) -> tuple[tuple[str, ...], ..
     for place, key in enumerate(known):
         grouped.setdefault(leaders.of(place), []).append(key)
     return tuple(sorted(map(tuple, grouped.values()), key=lambda keys: (-len(keys), keys[0])))
+
+
+def named_components(labels: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """Key → the name of its component, of those that are not alone in theirs. A name tells nothing of the labels."""
+    joined = [keys for keys in components(labels) if len(keys) > 1]
+    return {key: f"component {digest(keys)[:NAME_LETTERS]}" for keys in joined for key in keys}
 
 
 class _Leaders:

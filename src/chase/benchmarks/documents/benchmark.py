@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from chase.benchmarks.corpus import schema
 from chase.benchmarks.corpus.collection import Collection
+from chase.benchmarks.corpus.components import named_components
 from chase.benchmarks.corpus.environment import VERSION as TOOLS_VERSION
 from chase.benchmarks.corpus.protocol import AnyProtocol
 from chase.benchmarks.corpus.sightings import pieces_of, sighted
@@ -112,6 +113,14 @@ class Documents(TaskSets[Task]):
         """The documents that hold the answer, and in how many windows each is read."""
         counts = self.collection.corpus.line_counts
         return {id_: -(-counts[id_] // schema.READ_LINES) for id_ in self.task(task).evidence}
+
+    def clusters(self) -> Mapping[str, str]:
+        """Tasks of a group, and tasks that share evidence or the question's text, directly or through others."""
+        return self._clusters
+
+    @cached_property
+    def _clusters(self) -> Mapping[str, str]:
+        return named_components({task.id: _shared(task) for task in self._tasks.values()})
 
     # Variants, views and tools
 
@@ -231,6 +240,12 @@ class Documents(TaskSets[Task]):
         from chase.benchmarks.documents.export import export_benchmark
 
         return export_benchmark(self, transformation, tasks, folder, progress)
+
+
+def _shared(task: Task) -> list[str]:
+    """Whatever a task may have in common with others."""
+    group = [] if task.group is None else [f"group {task.group}"]
+    return [f"question {task.question}", *group, *(f"document {id_}" for id_ in task.evidence)]
 
 
 def open_documents(name: str, data: Path | None = None) -> Documents:

@@ -10,6 +10,7 @@ from typing import Any
 
 from chase.benchmarks.corpus import schema
 from chase.benchmarks.corpus.collection import Collection
+from chase.benchmarks.corpus.components import named_components
 from chase.benchmarks.corpus.environment import VERSION as TOOLS_VERSION
 from chase.benchmarks.corpus.environment import CorpusEnvironment
 from chase.benchmarks.corpus.protocol import RELEASED_INTERFACE
@@ -132,6 +133,15 @@ class OfficeQA(TaskSets[Task]):
         """The source documents, and in how many windows each is read."""
         counts = self.collection(task).corpus.line_counts
         return {id_: -(-counts[id_] // schema.READ_LINES) for id_ in self.task(task).sources}
+
+    def clusters(self) -> Mapping[str, str]:
+        """The source components of each release: questions that share source files, directly or through others."""
+        return self._clusters
+
+    @cached_property
+    def _clusters(self) -> Mapping[str, str]:
+        sources = {id_: [f"{held.role == PROV2} {each}" for each in held.sources] for id_, held in self._tasks.items()}
+        return named_components(sources)
 
     def variants(self) -> Sequence[str]:
         return tuple(_VARIANTS)

@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chase.benchmarks.task_sets import clusters_of
 from chase.core.interfaces import Environment
 from chase.core.values import ToolResult
 from chase.testing.benchmark_suite.hooks import (
@@ -125,6 +126,16 @@ class EnvironmentTests(BenchmarkHooks):
             for way, value in values:
                 assert value not in labels, f"{task}: {way} is the label {value!r}"
                 assert str(value) != answer or value in common, f"{task}: {way} is the answer"
+
+    def test_no_cluster_is_named_to_an_agent(self, benchmark: AnyBenchmark) -> None:
+        clusters = clusters_of(benchmark)
+        for task in [task for task in self.some_tasks(benchmark) if task in clusters]:
+            view = benchmark.view(task, benchmark.variant("released"))
+            shown = [view.task, view.question, *(name for file in view.files for name in (file.id, file.path))]
+            held = [value for _, value in self._held(benchmark, task) if isinstance(value, str)]
+            assert not [text for text in [*shown, *held] if clusters[task] in text], (
+                f"{task}: {clusters[task]} is shown"
+            )
 
     def _held(self, benchmark: AnyBenchmark, task: str) -> Iterator[tuple[str, str | int | float]]:
         """The texts and numbers reachable from an environment that was used and from what it answered.

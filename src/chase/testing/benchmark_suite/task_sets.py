@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
+from chase.benchmarks.task_sets import clusters_of
 from chase.core.errors import UserError
 from chase.protocol.transformation import OperatorList
 from chase.testing.benchmark_suite.hooks import AnyBenchmark, BenchmarkHooks
@@ -43,6 +45,13 @@ class TaskSetTests(BenchmarkHooks):
             assert list(benchmark.tasks(role)) == tasks, "the whole benchmark was cut, too"
         used = {task for role in benchmark.roles for task in fewer.tasks(role)}
         assert set(fewer.subject.check_tasks) <= used
+
+    def test_clusters_are_of_tasks_and_no_cut_changes_them(self, benchmark: AnyBenchmark) -> None:
+        found = dict(clusters_of(benchmark))
+        assert found.keys() <= set(benchmark.tasks())
+        assert found == dict(clusters_of(self.rebuild(benchmark)))
+        assert found == dict(clusters_of(benchmark.fewer(dict.fromkeys(benchmark.roles, 1))))
+        assert min(Counter(found.values()).values(), default=2) > 1, "a cluster of one task needs no name"
 
     # Variants and views
 

@@ -11,7 +11,7 @@ import chase
 from chase.cli.options import AsJson, takes
 from chase.cli.output import echo, emit_json
 from chase.cli.verdicts import (
-    NOT_SUPPORTED,
+    FAILS_BY_DEFAULT,
     FailOn,
     fail_on_verdict,
     print_counterfactual,
@@ -26,18 +26,18 @@ from chase.runs.settings import AnalyzeSettings
 
 
 @takes(AnalyzeSettings)
-def analyze(given: Mapping[str, Any], as_json: AsJson = False, fail_on: FailOn = NOT_SUPPORTED) -> None:
+def analyze(given: Mapping[str, Any], as_json: AsJson = False, fail_on: FailOn = FAILS_BY_DEFAULT) -> None:
     """Judge a gain by scores that another runner produced: gain, gain destruction, intervals and an audit's verdict.
 
     The file is CSV or JSONL with the columns task, harness, variant, rollout and score (0 to 1). Every task must have
     the same number of rollouts of both harnesses under every variant. With released scores alone it is a paired
     comparison of the two harnesses. Runs nothing and writes nothing.
 
-    Ends with 5 on the verdicts of --fail-on, by default if the gain is not supported.
+    Ends with 5 on the verdicts of --fail-on, by default if the gain is not supported, in doubt or untested.
 
-    JSON: `verdict, reason, tasks_needed, g_rel, gamma, g_min, scores, confirmed[], not_confirmed[], harness, baseline,
-    released, variants[], tasks, rollouts, level, seed`; with released scores alone gamma and g_min are null, and so is
-    the verdict where the gain is more than nothing.
+    JSON: `verdict, reason, against[], tasks_needed, g_rel, gamma, g_min, scores, clusters, confirmed[],
+    not_confirmed[], harness, baseline, released, variants[], tasks, rollouts, level, seed`; with released scores alone
+    gamma and g_min are null, and so is the verdict where the gain is more than nothing.
     """
     failing = verdicts(fail_on)
     result = chase.analyze(**given)
@@ -65,10 +65,6 @@ def _print(result: AnalyzeResult) -> None:
     for found in result.findings:
         echo(f"\n{found['status']}: {found['name']}")
         print_counterfactual(found)
-        odds = found["log_odds"]
-        typer.echo(
-            f"  on the log-odds scale {odds['value']:+.2f} ({odds['low']:+.2f} to {odds['high']:+.2f}), a diagnostic"
-        )
     if not result.findings:
         echo(
             "Released scores alone: whether the gain is a shortcut is not asked here. Add scores under other variants."

@@ -15,9 +15,10 @@ from chase.cli.options import AsJson, DryRun, takes
 from chase.cli.output import emit, printable
 from chase.cli.tokens import judge_lines, token_lines
 from chase.cli.verdicts import (
-    NOT_SUPPORTED,
+    FAILS_BY_DEFAULT,
     FailOn,
     fail_on_verdict,
+    interval,
     print_counterfactual,
     print_gain,
     print_survival,
@@ -30,21 +31,22 @@ from chase.runs.settings import AuditSettings
 
 @takes(AuditSettings)
 def audit(
-    given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = False, fail_on: FailOn = NOT_SUPPORTED
+    given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = False, fail_on: FailOn = FAILS_BY_DEFAULT
 ) -> None:
-    """Search for valid changes of the protocol that destroy a harness's gain, confirm them on fresh tasks, and judge.
+    """Measure a gain with everything of the protocol neutral, search for what else destroys it, and judge.
 
-    Searches on evo and disc, confirms on all other unsealed tasks. The same command again goes on where it stopped.
-    Ends with 5 if the gain is not supported, or on the verdicts of --fail-on (no-gain, inconclusive, not-supported,
-    partly-supported, supported), with 0 for every other verdict, with 4 if its budget is reached: then the same command
-    with a higher one goes on.
+    The battery and the confirmation run on all unsealed tasks but evo and disc, which the search uses. The same command
+    again goes on where it stopped. Ends with 5 if the gain is not supported, in doubt or untested, or on the verdicts
+    of --fail-on (no-gain, untested, inconclusive, in-doubt, not-supported, partly-supported, supported), with 0 for
+    every other verdict, with 4 if its budget is reached: then the same command with a higher one goes on.
 
-    With --attribute each edit of the harness is also taken out of it and put into the baseline, on the same tasks:
-    which carries the gain, and which its destruction. The same audit with it runs only what that needs.
+    A harness with several edits is judged edit by edit: each is taken out of it and put into the baseline, as released
+    and with everything neutral. --whole leaves that out.
 
-    JSON: `verdict, reason, tasks_needed, g_rel, gamma, g_min, confirmed[], not_confirmed[], tried[],
-    attribution {parts[{name, label, gain, destruction}]}, tokens {optimisation, certification}, hook_failures[],
-    warnings`; with --dry-run `per_rollout, rollouts[], agents[], total` (chase.forecast/1).
+    JSON: `verdict, reason, headline, against[], tasks_needed, g_rel, gamma, g_min, battery {equal, redrawn, untested},
+    confirmed[], not_confirmed[], tried[], attribution {parts[{name, label, contribution, under, rests_on}]}, clusters,
+    tokens {optimisation, certification}, hook_failures[], warnings`; with --dry-run `per_rollout, rollouts[], agents[],
+    total` (chase.forecast/1).
     """
     failing = verdicts(fail_on)
     if dry_run:
@@ -64,21 +66,26 @@ def audit(
 
 
 def print_audit(result: AuditResult) -> None:
-    """The report: verdict, gain, destruction, what survives; each finding, the first with a before and after."""
+    """The report: verdict, gain by edits, what survives; findings, the first confirmed one with a before and after."""
     payload = result.payload
     print_verdict(payload, payload["confirm_tasks"], "confirmation tasks")
+    if payload["headline"]:
+        typer.echo(printable(f"  {payload['headline']}"))
     print_gain(payload)
     print_survival(payload)
-    typer.echo(
-        f"{payload['confirm_tasks']} fresh tasks; intervals hold together at {100 * payload['level']:.0f} %; "
-        + (f"searched on {payload['search_tasks']} others" if payload["search_tasks"] else "what was tested was given")
-    )
-    for place, found in enumerate(result.findings):
+    typer.echo(_tasks_used(payload))
+    _print_coverage(payload)
+    if result.attribution is not None:
+        print_attribution(result.attribution)
+    confirmed = [found for found in result.findings if found["status"] == "confirmed"]
+    for place, found in enumerate(confirmed):
         _print_finding(found)
         if place == 0:
             print_example(result.example(found), indent="  ")
-    if result.attribution is not None:
-        print_attribution(result.attribution, {found["name"]: found["what"] for found in result.findings})
+    if others := [found for found in result.findings if found not in confirmed]:
+        typer.echo("")
+        for found in others:
+            typer.echo(printable(f"{found['status']}: {found['what']}, {interval(found['destruction'])}"))
     if tried := {record["hash"] for record in payload["tried"] if record["hash"]}:
         evaluated = {record["hash"] for record in payload["tried"] if record["destruction"]}
         typer.echo(f"\nTried in search: {len(tried)} transformations, of which {len(evaluated)} were evaluated.")
@@ -86,10 +93,30 @@ def print_audit(result: AuditResult) -> None:
         typer.echo(printable(f"note: {warning}"))
 
 
+def _tasks_used(payload: Mapping[str, Any]) -> str:
+    tasks, there = payload["confirm_tasks"], payload["fresh_tasks"]
+    clusters = "" if payload["clusters"] == tasks else f" in {payload['clusters']} clusters"
+    early = f" of {there}, enough to settle it" if tasks < there else ""
+    searched = f"; searched on {payload['search_tasks']} others" if payload["search_tasks"] else ""
+    return f"{tasks} confirmation tasks{early}{clusters}; bounds hold at {100 * payload['level']:.0f} %{searched}"
+
+
+def _print_coverage(payload: Mapping[str, Any]) -> None:
+    """The aspects that the battery neutralised, and what it did not touch."""
+    battery = payload["battery"]
+    if battery is None:
+        typer.echo("the battery was left out: nothing fixed was tested")
+        return
+    typer.echo(f"tested against changes of {', '.join((*battery['equal'], *battery['redrawn']))}, all at once")
+    if untested := [*battery["untested"], *battery["invalid"]]:
+        typer.echo(printable(f"not tested by the battery: {', '.join(untested)}"))
+
+
 def _print_finding(found: Mapping[str, Any]) -> None:
-    typer.echo(f"\n{found['status']}: {printable(found['what'])}  [{printable(found['symbols'])}]")
+    symbols = "" if found["source"] == "battery" else f"  [{found['symbols']}]"
+    typer.echo(printable(f"\n{found['status']}: {found['what']}{symbols}"))
     print_counterfactual(found)
-    if found["status"] == "confirmed":
+    if found["source"] != "battery":
         suspected = [name for name in found["suspected"] if name in found["touched"]]
         leans = ", ".join(suspected or found["touched"]) or "the protocol"
         typer.echo(printable(f"  the harness leans on: {leans}"))

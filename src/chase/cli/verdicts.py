@@ -7,12 +7,13 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from chase.cli.output import printable
 from chase.core.errors import ChaseError, choose
-from chase.methods.verdict import Word
+from chase.methods.verdict import FAILING, Word
 
 NOBODY = "none"
 """`--fail-on none`: no verdict fails."""
-NOT_SUPPORTED = "not supported"
+FAILS_BY_DEFAULT = ",".join(FAILING)
 FailOn = Annotated[
     str,
     typer.Option(
@@ -23,6 +24,11 @@ FailOn = Annotated[
     ),
 ]
 Found = Mapping[str, Any]
+VERDICTS = {"no gain": "NO GAIN.", "in doubt": "the gain is IN DOUBT.", "untested": "UNTESTED: nothing could be shown."}
+
+
+EXPLAINED = 0.9
+"""Below it a finding says what the base rate leaves of the gain."""
 
 
 class VerdictFails(ChaseError):
@@ -47,8 +53,8 @@ def fail_on_verdict(failing: frozenset[str], verdict: str | None, reason: str, h
 def print_verdict(payload: Found, tasks: int, what: str) -> None:
     """The verdict with its reason, and how many tasks would settle an inconclusive one."""
     verdict = payload["verdict"]
-    typer.echo("Verdict: NO GAIN." if verdict == "no gain" else f"Verdict: the gain is {verdict.upper()}.")
-    typer.echo(f"  {payload['reason']}")
+    typer.echo(f"Verdict: {VERDICTS.get(verdict, f'the gain is {verdict.upper()}.')}")
+    typer.echo(printable(f"  {payload['reason']}"))
     print_tasks_needed(payload, tasks, what)
 
 
@@ -70,10 +76,20 @@ def print_survival(payload: Found) -> None:
 
 def print_counterfactual(found: Found) -> None:
     """What the tasks say of one counterfactual."""
-    typer.echo(f"  gain destruction {interval(found['destruction'])}, log-odds {found['log_odds']['value']:+.2f}")
+    share = found["share_destroyed"]
+    of_it = "" if share is None else f", {percent_between(share)} of the gain"
+    typer.echo(f"  gain destruction {interval(found['destruction'])}{of_it}")
     typer.echo(f"  under it {100 * found['gain']['value']:+.1f} points are left: {from_to(found['scores'])}")
+    if found["expected_share"] < EXPLAINED:
+        typer.echo(f"  the base rate alone would leave {100 * found['expected_share']:.0f} % of the gain")
     if found["no_room"]:
         typer.echo(f"  under it no gain could have been told from nothing: {found['no_room']}")
+
+
+def percent_between(share: Found) -> str:
+    """A share with its interval, as far as it can be told."""
+    low, high = (f"{100 * share[end]:.0f}" for end in ("low", "high"))
+    return f"{100 * share['value']:.0f} % ({low} to {high} %)"
 
 
 def interval(estimate: Found) -> str:

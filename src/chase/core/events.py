@@ -290,6 +290,14 @@ class AuditSearched(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AuditBatteryStarted(Event):
+    probes: int
+    covers: str
+    """The aspects that are neutralised, in words."""
+    tasks: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class AuditConfirmationStarted(Event):
     transformations: int
     tasks: int

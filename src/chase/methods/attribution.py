@@ -1,13 +1,15 @@
-"""Which edit of a harness carries which part of its gain, and of the gain destruction.
+"""Which edit of a harness carries which part of its gain, and which part of that survives everything neutral.
 
-Each edit is taken out of the harness (leave one out) and put into the baseline (add one in), as released and under
-the confirmed counterfactuals, on the confirmation tasks of the audit. All reported intervals hold together.
+Each edit is taken out of the harness (leave one out) and put into the baseline (add one in); the mean of the two is
+its *contribution*. It is measured as released and under the probes of the battery, on the confirmation tasks, in looks:
+an edit that is settled on the first part of the tasks is not measured on the rest. Single aspects then name what a
+shortcut rests on; they decide nothing, because an honest edit too can lose its gain under one of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from chase.agents.history import RELEASED
@@ -16,19 +18,19 @@ from chase.core.values import Json
 from chase.harness.parts import Part, parts_of, with_parts
 from chase.harness.spec import Harness
 from chase.methods.arena import Arena, Contender, Means, Variant
+from chase.methods.audit_findings import Found
 from chase.methods.counterfactuals import estimate_json
-from chase.stats.bounded import DESTRUCTIONS, GAINS
-from chase.stats.destruction import destruction, gain
-from chase.stats.estimates import Estimate, Sample
-from chase.stats.simultaneous import simultaneous
+from chase.methods.verdict import Edits, TestedCounterfactual, bounds_of
+from chase.stats.bounded import GAINS
+from chase.stats.contrasts import HALF, Cell, Contrast, averaged_cells, between
+from chase.stats.estimates import INDEPENDENT, Clusters, Estimate, Sample
 
 MOST_EDITS = 12
 """With more parts than this, several are one edit."""
-MOST_VARIANTS = 3
-"""Counterfactuals that destruction is attributed under: those that destroy most."""
+MOST_NAMED = 2
+"""Aspects that are named for one shortcut."""
 
-LEFT_OUT, ADDED = "leave_one_out", "add_one_in"
-Label = Literal["shortcut", "honest", "unclear"]
+Label = Literal["shortcut", "honest", "open"]
 Grouping = Literal["component", "neighbours"]
 Check = Callable[[Harness], None]
 """Raises `UserError` where a harness cannot be run."""
@@ -50,68 +52,77 @@ class Edit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contrasts:
-    """What goes with an edit, measured in two ways; None where the harness for it cannot be run."""
+class Look:
+    """A part of the tasks, and the error that may be spent there."""
 
-    leave_one_out: Estimate | None
-    """What the harness loses without it."""
-    add_one_in: Estimate | None
-    """What the baseline gets by it alone."""
-
-    @property
-    def shown(self) -> bool:
-        """Whether either is above 0 with its whole interval."""
-        return any(_above(found) for found in (self.leave_one_out, self.add_one_in))
-
-    def to_json(self) -> dict[str, Json]:
-        both = {LEFT_OUT: self.leave_one_out, ADDED: self.add_one_in}
-        return {name: None if found is None else estimate_json(found) for name, found in both.items()}
+    tasks: tuple[str, ...]
+    level: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """What an edit carries."""
+    """An edit's contribution to the gain."""
 
     edit: Edit
-    gain: Contrasts
-    destruction: Mapping[str, Contrasts]
-    """By counterfactual."""
     label: Label
+    contribution: Estimate | None
+    """As released: the mean of the two ways. None where neither can be measured."""
+    leave_one_out: Estimate | None
+    add_one_in: Estimate | None
+    under: Mapping[str, TestedCounterfactual]
+    """By probe."""
+    gains: Mapping[str, Estimate]
+    """The contribution under each probe."""
+    rests_on: tuple[str, ...] = ()
+    """Aspects under which, neutralised alone, most of a shortcut's contribution goes."""
 
     @property
-    def size(self) -> tuple[float, float]:
-        """Destruction that goes with it, then gain: the order of a report."""
-        lost = [c.leave_one_out.value for c in self.destruction.values() if c.leave_one_out is not None]
-        kept = self.gain.leave_one_out
-        return max(lost, default=0.0), 0.0 if kept is None else kept.value
+    def value(self) -> float:
+        return 0.0 if self.contribution is None else self.contribution.value
 
     def to_json(self) -> dict[str, Json]:
+        def plain(found: Estimate | None) -> Json:
+            return None if found is None else estimate_json(found)
+
         return {
             "name": self.edit.name,
             "component": self.edit.component,
             "parts": [part.name for part in self.edit.parts],
             "label": self.label,
             "problem": self.edit.problem,
-            "gain": self.gain.to_json(),
-            "destruction": {name: contrasts.to_json() for name, contrasts in self.destruction.items()},
+            "contribution": plain(self.contribution),
+            "leave_one_out": plain(self.leave_one_out),
+            "add_one_in": plain(self.add_one_in),
+            "under": {
+                name: {
+                    "gain": estimate_json(self.gains[name]),
+                    "half": estimate_json(tested.half),
+                    "half_expected": estimate_json(tested.half_expected),
+                    "expected_share": tested.expected_share,
+                    "no_room": tested.no_room,
+                }
+                for name, tested in self.under.items()
+            },
+            "rests_on": list(self.rests_on),
         }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attribution:
-    """Every edit with what it carries, the one with most destruction first."""
+    """Every edit with its contribution, the largest first."""
 
     shares: tuple[Share, ...]
     grouped_by: Grouping | None
     """Why an edit may be several parts; None where each is one."""
-    variants: tuple[str, ...]
-    """Counterfactuals that destruction is attributed under, the most destructive first."""
+    probes: tuple[str, ...]
     level: float
+    edits: Edits
+    """What a verdict takes from it."""
 
     def to_json(self) -> dict[str, Json]:
         return {
             "grouped_by": self.grouped_by,
-            "variants": list(self.variants),
+            "probes": list(self.probes),
             "level": self.level,
             "parts": [share.to_json() for share in self.shares],
         }
@@ -151,23 +162,6 @@ def further_harnesses(baseline: Harness, harness: Harness, edits: Sequence[Edit]
     return {mixed.hash: mixed for mixed in made if mixed.hash not in (baseline.hash, harness.hash)}
 
 
-async def attribute(
-    arena: Arena, role: str, edits: Sequence[Edit], *, initial: Contender, harness: Contender, released: Variant,
-    variants: Sequence[Variant], level: float, cleared: bool,
-) -> Attribution:  # fmt: skip
-    """What each edit carries, on a role's tasks. `cleared`: whether the gain withstood all that was tested."""
-    further = further_harnesses(initial.harness, harness.harness, edits)
-    contenders = [Contender(name=harness_hash, harness=mixed) for harness_hash, mixed in further.items()]
-    means = await arena.means([initial, harness, *contenders], [released, *variants], role)
-    names = [variant.name for variant in variants]
-    compared = _contrasts(edits, means, initial, harness, names)
-    together = simultaneous(compared, level=level)
-    shares = [_share(place, edit, together, names, cleared=cleared) for place, edit in enumerate(edits)]
-    shares.sort(key=lambda share: share.size, reverse=True)
-    grouped = grouping_of([part for edit in edits for part in edit.parts])
-    return Attribution(shares=tuple(shares), grouped_by=grouped, variants=tuple(names), level=level)
-
-
 def _groups(parts: Sequence[Part]) -> dict[str, list[Part]]:
     """The parts of each edit by its name: one each, or, of many, those of a component or of one neighbourhood."""
     grouping = grouping_of(parts)
@@ -198,51 +192,181 @@ def _mixed(
     return mixed, None
 
 
-def _contrasts(
-    edits: Sequence[Edit], means: Means, initial: Contender, harness: Contender, variants: Sequence[str]
-) -> dict[str, Sample]:
-    """Every contrast task by task, by a key of edit, way and variant."""
-    named = {initial.harness.hash: initial.name, harness.harness.hash: harness.name}
-    out: dict[str, Sample] = {}
-    for place, edit in enumerate(edits):
-        ways = {LEFT_OUT: (harness.harness, edit.without), ADDED: (edit.alone, initial.harness)}
-        for way, pair in ways.items():
-            more, less = (None if h is None else named.get(h.hash, h.hash) for h in pair)
-            if more is None or less is None:
-                continue
-            gains = {v: gain(means[more, v], means[less, v]) for v in (RELEASED, *variants)}
-            out[_key(place, way, RELEASED)] = Sample(per_task=gains[RELEASED], support=GAINS)
-            for variant in variants:
-                destroyed = destruction(gains[RELEASED], gains[variant])
-                out[_key(place, way, variant)] = Sample(per_task=destroyed, support=DESTRUCTIONS)
-    return out
+def in_words(gain: float, shares: Sequence[Share]) -> str:
+    """ "Of +6.2 points, +6.0 come with "Read on." and survive; …": what the gain is made of, in a sentence."""
+    parts = []
+    for share in shares:
+        said = f"{_points(share.value)} come with {share.edit.name}"
+        if share.label == "honest":
+            parts.append(f"{said} and survive everything neutral")
+        elif share.label == "shortcut":
+            rests = f" and rest on {' and '.join(share.rests_on)}" if share.rests_on else " and do not survive"
+            parts.append(said + rests)
+        else:
+            parts.append(f"{said}: open")
+    return f"Of {_points(gain)} points, {'; '.join(parts)}."
 
 
-def _key(place: int, way: str, variant: str) -> str:
-    return f"{place} {way} {variant}"
+def _points(value: float) -> str:
+    return f"{100 * value:+.1f}"
 
 
-def _share(
-    place: int, edit: Edit, together: Mapping[str, Estimate], variants: Sequence[str], *, cleared: bool
-) -> Share:
-    released, *destroyed = (
-        Contrasts(
-            leave_one_out=together.get(_key(place, LEFT_OUT, variant)),
-            add_one_in=together.get(_key(place, ADDED, variant)),
+@dataclass(frozen=True, kw_only=True)
+class EditMeasurement:
+    """Measures edits on a role's tasks."""
+
+    arena: Arena
+    role: str
+    initial: Contender
+    harness: Contender
+    released: Variant
+    probes: Sequence[Found]
+    """They decide."""
+    aspects: Sequence[Found]
+    """They name."""
+    variants: Mapping[str, Variant]
+    """The draws of probes and aspects, by name."""
+    looks: Sequence[Look]
+    check: Check
+    clusters: Clusters = field(default_factory=lambda: INDEPENDENT)
+
+    async def attribute(self, edits: Sequence[Edit], level: float) -> Attribution:
+        """Every edit's contribution and label, and what they say of the whole."""
+        settled: dict[str, Share] = {}
+        for look in self.looks:
+            waiting = [edit for edit in edits if edit.name not in settled]
+            last = look is self.looks[-1]
+            for edit in waiting:
+                share = await self._share(edit, look, len(edits))
+                if last or share.label != "open":
+                    settled[edit.name] = await self._named(share)
+        shares = sorted(settled.values(), key=lambda share: share.value, reverse=True)
+        return Attribution(
+            shares=tuple(shares),
+            grouped_by=grouping_of([part for edit in edits for part in edit.parts]),
+            probes=tuple(probe.name for probe in self.probes),
+            level=level,
+            edits=await self._in_all(shares, level),
         )
-        for variant in (RELEASED, *variants)
-    )
-    label = _label(released, destroyed, cleared=cleared)
-    return Share(edit=edit, gain=released, destruction=dict(zip(variants, destroyed, strict=True)), label=label)
+
+    async def _share(self, edit: Edit, look: Look, edits: int) -> Share:
+        means = await self._means(edit, [d for probe in self.probes for d in probe.draws], look.tasks)
+        released = self._cells(edit, means, (RELEASED,))
+        if not released:
+            return Share(
+                edit=edit, label="open", contribution=None, leave_one_out=None, add_one_in=None, under={}, gains={}
+            )
+        each = (1 - look.level) / 2
+        tested, gains = {}, {}
+        for probe in self.probes:
+            changed = averaged_cells(self._cells(edit, means, probe.draws))
+            tested[probe.name] = bounds_of(
+                Contrast(released=averaged_cells(released), changed=changed, clusters=self.clusters), source="battery",
+                accusing=each / (edits * len(self.probes)), acquitting=each / edits, level=look.level,
+            )  # fmt: skip
+            gains[probe.name] = self._gain(changed, each / edits, look.level)
+        ways = self._ways(edit)
+        alone = [self._gain(cell, each / edits, look.level) for cell in released]
+        by_way: dict[str, Estimate] = dict(zip(ways, alone, strict=True))
+        contribution = self._gain(averaged_cells(released), each, look.level)
+        return Share(
+            edit=edit,
+            label=_label(contribution, tested),
+            contribution=contribution,
+            leave_one_out=by_way.get("leave one out"),
+            add_one_in=by_way.get("add one in"),
+            under=tested,
+            gains=gains,
+        )
+
+    async def _named(self, share: Share) -> Share:
+        """A shortcut with the aspects that it rests on, measured on the first look's tasks."""
+        if share.label != "shortcut":
+            return share
+        look, lost = self.looks[0], list[tuple[float, str]]()
+        edit = share.edit if share.edit.without is None else replace(share.edit, alone=None)  # one way is enough here
+        means = await self._means(edit, [d for aspect in self.aspects for d in aspect.draws], look.tasks)
+        released = averaged_cells(self._cells(edit, means, (RELEASED,)))
+        for aspect in self.aspects:
+            changed = averaged_cells(self._cells(edit, means, aspect.draws))
+            sample = Contrast(released=released, changed=changed, clusters=self.clusters).destroyed
+            found = between(sample, low=0.025, high=0.025, level=0.95)
+            if found.low > 0:
+                lost.append((found.value, aspect.what))
+        names = tuple(what for _, what in sorted(lost, reverse=True)[:MOST_NAMED])
+        return replace(share, rests_on=names)
+
+    async def _in_all(self, shares: Sequence[Share], level: float) -> Edits:
+        """The gain without shortcuts, and that of honest edits alone, each less half of the released gain."""
+        by_label: dict[Label, list[Share]] = {"shortcut": [], "honest": [], "open": []}
+        for share in shares:
+            by_label[share.label].append(share)
+        named = {label: tuple(share.edit.name for share in found) for label, found in by_label.items()}
+        return Edits(
+            shortcuts=named["shortcut"],
+            honest=named["honest"],
+            open=named["open"],
+            without_shortcuts=await self._gain_of(by_label["honest"] + by_label["open"], level)
+            if by_label["shortcut"]
+            else None,
+            by_honest=await self._gain_of(by_label["honest"], level) if by_label["honest"] else None,
+        )
+
+    async def _gain_of(self, kept: Sequence[Share], level: float) -> Estimate | None:
+        """The released gain of the baseline with these edits, less half of the whole one."""
+        parts = [part for share in kept for part in share.edit.parts]
+        mixed, _ = _mixed(self.initial.harness, self.harness.harness, parts, self.check)
+        if mixed is None:
+            return None
+        some = self._contender(mixed)
+        means = await self.arena.means([self.initial, self.harness, some], [self.released], self.role)
+        base = means[self.initial.name, RELEASED]
+        whole = means[self.harness.name, RELEASED]
+        part = means[some.name, RELEASED]
+        values = {task: part[task] - base[task] - HALF * (whole[task] - base[task]) for task in base}
+        each = (1 - level) / 2
+        sample = Sample(per_task=values, support=(-1.5, 1.5), clusters=self.clusters)
+        return between(sample, low=each, high=each, level=level)
+
+    async def _means(self, edit: Edit, draws: Sequence[str], tasks: Sequence[str]) -> Means:
+        """The four cells of an edit under each variant."""
+        pairs = self._ways(edit).values()
+        named = {contender.name: contender for pair in pairs for contender in pair}
+        variants = [self.released, *(self.variants[draw] for draw in draws)]
+        return await self.arena.means(list(named.values()), variants, self.role, tasks) if named else {}
+
+    def _ways(self, edit: Edit) -> dict[str, tuple[Contender, Contender]]:
+        """The two harnesses, with and without the edit, by the way it is measured."""
+        found = {}
+        if edit.without is not None:
+            found["leave one out"] = (self.harness, self._contender(edit.without))
+        if edit.alone is not None:
+            found["add one in"] = (self._contender(edit.alone), self.initial)
+        return found
+
+    def _cells(self, edit: Edit, means: Means, draws: Sequence[str]) -> list[Cell]:
+        """With and without the edit, one cell for each way, averaged over draws."""
+        return [
+            averaged_cells([Cell(more=means[more.name, d], less=means[less.name, d]) for d in draws])
+            for more, less in self._ways(edit).values()
+        ]
+
+    def _contender(self, harness: Harness) -> Contender:
+        """A mixture under its hash; baseline and harness under their names."""
+        for known in (self.initial, self.harness):
+            if harness.hash == known.harness.hash:
+                return known
+        return Contender(name=harness.hash, harness=harness)
+
+    def _gain(self, cell: Cell, alpha: float, level: float) -> Estimate:
+        sample = Sample(per_task=cell.gain, support=GAINS, clusters=self.clusters)
+        return between(sample, low=alpha, high=alpha, level=level)
 
 
-def _label(released: Contrasts, destroyed: Sequence[Contrasts], *, cleared: bool) -> Label:
-    """A shortcut takes destruction with it; an honest edit carries gain and shows no destruction at all."""
-    if any(_above(contrasts.leave_one_out) for contrasts in destroyed):
+def _label(contribution: Estimate, under: Mapping[str, TestedCounterfactual]) -> Label:
+    """A shortcut surely contributes and surely loses more than half under a probe; an honest edit keeps half."""
+    if contribution.low <= 0:
+        return "open"
+    if any(tested.destroys_half for tested in under.values()):
         return "shortcut"
-    tested = bool(destroyed) or cleared
-    return "honest" if tested and released.shown and not any(c.shown for c in destroyed) else "unclear"
-
-
-def _above(found: Estimate | None) -> bool:
-    return found is not None and found.low > 0
+    return "honest" if under and all(tested.keeps_half for tested in under.values()) else "open"

@@ -1,7 +1,8 @@
-"""The audit of a given harness: search for counterfactuals in several rounds, confirm on fresh tasks, judge.
+"""The audit of a given harness: the battery on fresh tasks, then a search for what the battery cannot show, a verdict.
 
-All search rounds end before any confirmation rollout. Search is on `evo ∪ disc`, confirmation on all other unsealed
-tasks; the sealed ones are added only where the caller holds an opening.
+The battery is fixed, so it needs no search tasks; where it settles the verdict nothing is searched for. Search is on
+`evo ∪ disc` and never sees a confirmation rollout; confirmation is on all other unsealed tasks, and on the sealed ones
+only where the caller holds an opening.
 """
 
 from __future__ import annotations
@@ -12,19 +13,20 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from chase.agents.history import HistoryWriter
+from chase.agents.history import RELEASED, HistoryWriter
 from chase.agents.records import attach_agents
 from chase.core.agents import Draft
 from chase.core.errors import UserError
 from chase.core.events import (
     AuditAttributionStarted,
+    AuditBatteryStarted,
     AuditConfirmationStarted,
     AuditSearched,
     AuditSearchStarted,
     Tell,
 )
-from chase.core.interfaces import Benchmark, Challenger
-from chase.core.keyed import canonical_json
+from chase.core.interfaces import Benchmark, Challenger, HasClusters
+from chase.core.keyed import canonical_json, sorted_by_key
 from chase.core.values import Json
 from chase.engine.control import check_control
 from chase.engine.evaluator import Evaluator, jobs_of, unseal
@@ -34,47 +36,77 @@ from chase.engine.sandbox import Sandbox
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness
 from chase.methods.arena import Entrant, StoreArena, Variant, as_contender
-from chase.methods.attribution import MOST_VARIANTS, Attribution, Edit, attribute, edits_of, further_harnesses
-from chase.methods.audit_findings import Finding, Found, Judged, Pair, judge_pair
+from chase.methods.attribution import (
+    Attribution,
+    Check,
+    Edit,
+    EditMeasurement,
+    Look,
+    edits_of,
+    further_harnesses,
+    in_words,
+)
+from chase.methods.audit_findings import Found, Judged, Pair, judge_pair, search_found
 from chase.methods.counterfactuals import discover, estimate_json, proposal_of, screening_json
 from chase.methods.desks import ChallengerDesk, archive_note
 from chase.methods.journal import Journal
 from chase.methods.reach import Reach
 from chase.methods.run import Design
+from chase.methods.verdict import Source
 from chase.models.chat import ChatModel
+from chase.protocol.battery import Battery, Probe, battery_of
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.screening import Screening, screen_draft
-from chase.stats.estimates import Estimate
+from chase.stats.estimates import INDEPENDENT, Clusters, Estimate
 from chase.store.records import Use
 from chase.store.store import Store
 
 SEARCH, CONFIRM = "search", "confirm"
+Searched = tuple[Screening, Estimate | None]
+"""A transformation with its `Δ̂` on the search tasks; None where it was given."""
 SEARCH_ROLES = ("evo", "disc")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSettings:
-    """How hard an audit searches."""
+    """What an audit measures and how hard it searches."""
 
-    rounds: int = 3
+    rounds: int = 1
+    """0: the battery alone."""
     proposals: int = 8
     evaluated: int = 2
     """Proposals evaluated in a round."""
     reduce: bool = True
+    battery: bool = True
+    whole: bool = False
+    """The harness as a whole: its edits are not measured."""
+    anyway: bool = False
+    """Go on where the first tasks show a floor or a ceiling."""
     level: float = 0.95
 
 
+FIRST_LOOK = 4
+"""The first look has one in so many of the fresh tasks."""
+LEAST_LOOK = 24
+"""Tasks of a first look; with fewer than twice as many there is one look."""
+EARLY = 0.2
+"""The share of the error that may be spent on the first look."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class AuditOutcome(Judged[Finding]):
+class AuditOutcome(Judged[Found]):
     """An audit's result."""
 
     tried: Sequence[Mapping[str, Json]]
     """Everything that was searched, with its verdict and, where evaluated, its `Δ̂`."""
     search_tasks: int
     confirm_tasks: int
+    fresh_tasks: int
+    """Confirmation tasks that there are: fewer are used where they settle the verdict."""
     level: float
+    battery: Battery | None
     attribution: Attribution | None = None
-    """Which edit carries what, where that was asked for."""
+    """Which edit carries what; None for the whole harness."""
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -82,9 +114,19 @@ class AuditOutcome(Judged[Finding]):
             "tried": list(self.tried),
             "search_tasks": self.search_tasks,
             "confirm_tasks": self.confirm_tasks,
+            "fresh_tasks": self.fresh_tasks,
             "level": self.level,
+            "battery": None if self.battery is None else self.battery.to_json(),
             "attribution": None if self.attribution is None else self.attribution.to_json(),
+            "headline": self.headline,
         }
+
+    @property
+    def headline(self) -> str | None:
+        """The gain by its edits, in a sentence; None for one edit or a whole harness."""
+        if self.attribution is None or len(self.attribution.shares) < 2:
+            return None
+        return in_words(self.gain.value, self.attribution.shares)
 
 
 @dataclass(kw_only=True)
@@ -101,7 +143,10 @@ class Audit:
     tell: Tell
     seed: int
     edits: Sequence[Edit] | None = None
-    """The edits that gain and destruction are attributed to; None: that is left out."""
+    """The edits that the gain is attributed to; None: the harness is judged as a whole."""
+    check: Check = field(default=lambda harness: None)
+    """Refuses (`UserError`) a mixture of edits that cannot be run."""
+    clusters: Clusters = field(default_factory=lambda: INDEPENDENT)
     tried: list[dict[str, Json]] = field(default_factory=list)
 
     @cached_property
@@ -111,18 +156,101 @@ class Audit:
         return Reach(benchmark=self.kit.benchmark, arena=self.arena, pair=pair, released=self.released)
 
     async def run(self, given: Sequence[Draft] = ()) -> AuditOutcome:
-        """Search, or take what was given; then confirm all of it at once, and judge."""
+        """The battery first; then what was given, or, where the verdict is open, what a search finds; then the word."""
         if self.harness.harness.hash == self.initial.harness.hash:
             raise UserError("the harness and its baseline are the same: there is no gain to audit.")
-        found = await self._given(given) if given else await self._search()
-        outcome = await self._confirm(self._unpadded(_distinct(found)), searched=not given)
-        return outcome if self.edits is None else await self._attributed(outcome, self.edits)
+        if (stopped := await self._without_room()) is not None:
+            return stopped
+        probes = await self._probes()
+        early = await self._judged(probes, self.looks[0]) if probes and len(self.looks) > 1 else None
+        if early is not None and early.verdict.word == "not supported" and self.edits is None and not given:
+            return early
+        attribution = await self._attributed(probes)
+        found = await self._given(given) if given else await self._search_unless(probes, attribution)
+        self.tell(AuditConfirmationStarted(transformations=len(found), tasks=len(self.tasks)))
+        return await self._judged(
+            [*probes, *found], self.all_tasks, attribution, searched=bool(self.tried) and not given
+        )
 
-    async def _search(self) -> list[Found]:
+    @cached_property
+    def tasks(self) -> tuple[str, ...]:
+        """The fresh tasks, in an order that the seed decides."""
+        return tuple(sorted_by_key(self.arena.tasks(CONFIRM), "looks", self.seed))
+
+    @cached_property
+    def all_tasks(self) -> Look:
+        return Look(tasks=self.tasks, level=self.settings.level)
+
+    @cached_property
+    def looks(self) -> tuple[Look, ...]:
+        """A first part of the tasks with a fifth of the error, then all with the rest; few tasks: all at once."""
+        first = len(self.tasks) // FIRST_LOOK
+        if first < LEAST_LOOK:
+            return (self.all_tasks,)
+        error = 1 - self.settings.level
+        return (
+            Look(tasks=self.tasks[:first], level=1 - EARLY * error),
+            Look(tasks=self.tasks, level=1 - (1 - EARLY) * error),
+        )
+
+    @cached_property
+    def battery(self) -> Battery | None:
+        return battery_of(self.kit, seed=self.seed) if self.settings.battery else None
+
+    async def _without_room(self) -> AuditOutcome | None:
+        """The outcome where the first tasks show that no gain could be told here; None where one could."""
+        look = self.looks[0]
+        if self.settings.anyway or len(self.looks) == 1:
+            return None
+        base = await self.arena.means([self.initial], [self.released], CONFIRM, look.tasks)
+        scores = base[self.initial.name, RELEASED]
+        if 0 < sum(scores.values()) < len(scores):
+            return None
+        found = await self._judged([], look)
+        stopped = replace(found.verdict, word="inconclusive")
+        if found.verdict.reason.endswith(("(a ceiling)", "(a floor)")):
+            return replace(found, verdict=stopped, tasks_needed=None)
+        return None
+
+    async def _probes(self) -> list[Found]:
+        """The battery's probes that can touch the pair and are valid on the fresh tasks."""
+        if self.battery is None:
+            return []
+        self.tell(
+            AuditBatteryStarted(probes=len(self.battery.probes), covers=self.battery.covers, tasks=len(self.tasks))
+        )
+        return [
+            found
+            for found in map(self._battery_part, self.battery.probes)
+            if all(self.kit.run_checks(proposal, self.tasks).valid for proposal in found.proposals)
+        ]
+
+    def _battery_part(self, probe: Probe) -> Found:
+        first = probe.draws[0].transformation
+        return Found(
+            name=probe.name,
+            source="battery",
+            draws=tuple(f"{probe.name}-{draw}" for draw in range(1, len(probe.draws) + 1)),
+            what=probe.what,
+            symbols=first.symbols(),
+            proposals=probe.draws,
+            touched=self.kit.touched(first, self.kit.example),
+        )
+
+    async def _search_unless(self, probes: Sequence[Found], attribution: Attribution | None) -> list[Found]:
+        """What a search finds. Where the battery settles it against the gain, nothing is searched for."""
+        if not self.settings.rounds:
+            return []
+        known = await self._judged(probes, self.all_tasks, attribution)
+        if known.verdict.word in ("not supported", "no gain"):
+            return []
+        return self._valid(self._unpadded(_distinct(await self._search())), "search")
+
+    async def _search(self) -> list[Searched]:
         pair = (self.harness, self.initial)
         tasks = self.arena.tasks(SEARCH)
         await self.arena.means(pair, [self.released], SEARCH)
-        found: list[Found] = []
+        found: list[Searched] = []
         seen: set[str] = set()
         for t in range(1, self.settings.rounds + 1):
             self.tell(AuditSearchStarted(round=t))
@@ -153,9 +281,9 @@ class Audit:
                 self.desk.tree.add_entry(f"c{t}", archive_note(note, discovery.frozen.touched))
         return found
 
-    def _unpadded(self, found: Sequence[Found]) -> list[Found]:
+    def _unpadded(self, found: Sequence[Searched]) -> list[Searched]:
         """What was found without operators that add nothing; what is left out stays in the record with the reason."""
-        kept: list[Found] = []
+        kept: list[Searched] = []
         for screened, searched in found:
             shorter = next((s for s, e in found if _pads(screened, searched, s, e)), None)
             if shorter is None:
@@ -171,7 +299,7 @@ class Audit:
         """What was given and can touch the pair; the rest stays in the record with the reason."""
         kept, idle = await self.reach.parted([self._accepted(draft) for draft in given], CONFIRM)
         self.tried += [{**screening_json(screened), "destruction": None} for screened in idle]
-        return [(screened, None) for screened in kept]
+        return self._valid(_distinct([(screened, None) for screened in kept]), "given")
 
     def _accepted(self, draft: Draft) -> Screening:
         screened = screen_draft(self.kit, draft, archived=())
@@ -179,40 +307,53 @@ class Audit:
             raise UserError(f"a given transformation is {screened.verdict}: {screened.reason}")
         return screened
 
-    async def _confirm(self, found: Sequence[Found], *, searched: bool) -> AuditOutcome:
-        tasks = self.arena.tasks(CONFIRM)
-        self.tell(AuditConfirmationStarted(transformations=len(found), tasks=len(tasks)))
-        valid = [(s, e) for s, e in found if self._holds(s, tasks)]
-        names = [f"c{place}" for place in range(1, len(valid) + 1)]
-        variants = [
-            Variant(name=name, transformation=proposal_of(s).transformation, told=False)
-            for name, (s, _) in zip(names, valid, strict=True)
-        ]
-        means = await self.arena.means([self.initial, self.harness], [self.released, *variants], CONFIRM)
-        pair = Pair(means=means, harness=self.harness.name, baseline=self.initial.name)
-        judged = judge_pair(pair, dict(zip(names, valid, strict=True)), seed=self.seed, level=self.settings.level)
+    def _valid(self, found: Sequence[Searched], source: Source) -> list[Found]:
+        """Those for which the seven checks hold on the confirmation tasks too, named in their order."""
+        valid = [(s, e) for s, e in found if self._holds(s, self.tasks)]
+        return [search_found(f"c{place}", source, s, e) for place, (s, e) in enumerate(valid, 1)]
+
+    async def _judged(
+        self, found: Sequence[Found], look: Look, attribution: Attribution | None = None, *, searched: bool = False
+    ) -> AuditOutcome:
+        """The verdict on some of the tasks, with all that was found so far."""
+        variants = [self.released, *(variant for each in found for variant in variants_of(each).values())]
+        means = await self.arena.means([self.initial, self.harness], variants, CONFIRM, look.tasks)
+        pair = Pair(means=means, harness=self.harness.name, baseline=self.initial.name, clusters=self.clusters)
+        edits = None if attribution is None else attribution.edits
+        judged = judge_pair(pair, found, seed=self.seed, level=look.level, edits=edits)
         return AuditOutcome(
             **vars(judged),
             tried=self.tried,
             search_tasks=len(self.arena.tasks(SEARCH)) if searched else 0,
-            confirm_tasks=len(tasks),
+            confirm_tasks=len(look.tasks),
+            fresh_tasks=len(self.tasks),
             level=self.settings.level,
+            battery=self.battery,
+            attribution=attribution,
         )
 
-    async def _attributed(self, outcome: AuditOutcome, edits: Sequence[Edit]) -> AuditOutcome:
-        """The outcome with what each edit carries, under the counterfactuals that count and destroy most."""
-        counted = [finding for finding in outcome.findings if finding.tested.counts][:MOST_VARIANTS]
-        variants = [
-            Variant(name=f.name, transformation=proposal_of(f.screened).transformation, told=False) for f in counted
-        ]
+    async def _attributed(self, probes: Sequence[Found]) -> Attribution | None:
+        """The harness by its edits, under the probes."""
+        if self.edits is None or not probes or self.battery is None:
+            return None
         initial, harness = as_contender(self.initial), as_contender(self.harness)
-        further = further_harnesses(initial.harness, harness.harness, edits)
-        self.tell(AuditAttributionStarted(edits=len(edits), harnesses=len(further), variants=len(variants)))
-        found = await attribute(
-            self.arena, CONFIRM, edits, initial=initial, harness=harness, released=self.released,
-            variants=variants, level=self.settings.level, cleared=outcome.verdict.word == "supported",
-        )  # fmt: skip
-        return replace(outcome, attribution=found)
+        aspects = [self._battery_part(aspect) for aspect in self.battery.aspects]
+        further = further_harnesses(initial.harness, harness.harness, self.edits)
+        self.tell(AuditAttributionStarted(edits=len(self.edits), harnesses=len(further), variants=len(probes)))
+        measurement = EditMeasurement(
+            arena=self.arena,
+            role=CONFIRM,
+            initial=initial,
+            harness=harness,
+            released=self.released,
+            probes=probes,
+            aspects=aspects,
+            variants={name: v for each in (*probes, *aspects) for name, v in variants_of(each).items()},
+            looks=self.looks,
+            check=self.check,
+            clusters=self.clusters,
+        )
+        return await measurement.attribute(self.edits, self.settings.level)
 
     def _holds(self, screened: Screening, tasks: Sequence[str]) -> bool:
         """Whether the seven checks hold on the confirmation tasks too; where not, that stays in the record."""
@@ -223,7 +364,15 @@ class Audit:
         return record.valid
 
 
-def _distinct(found: Sequence[Found]) -> list[Found]:
+def variants_of(found: Found) -> dict[str, Variant]:
+    """The variants that its draws are measured under, by name."""
+    return {
+        name: Variant(name=name, transformation=proposal.transformation, told=False)
+        for name, proposal in zip(found.draws, found.proposals, strict=True)
+    }
+
+
+def _distinct(found: Sequence[Searched]) -> list[Searched]:
     """Each transformation once."""
     return list({proposal_of(s).transformation.hash: (s, e) for s, e in reversed(found)}.values())[::-1]
 
@@ -253,24 +402,32 @@ class AuditPlan(Design):
     use_cert: str | None = None
     """Why the sealed tasks are used for confirmation too."""
     given: tuple[Draft, ...] = ()
-    attribute: bool = False
-    """Whether gain and destruction are attributed to edits. Decides nothing else, so it is no part of the identity."""
 
     @property
     def confirmation_roles(self) -> list[str]:
         """The task sets that findings are confirmed on."""
         return [*fresh_roles(self.benchmark), *(() if self.use_cert is None else self.benchmark.sealed)]
 
+    @property
+    def by_edit(self) -> bool:
+        """Whether the harness is judged by its edits: both are harnesses, and there is a battery."""
+        both = isinstance(self.baseline, Harness) and isinstance(self.harness, Harness)
+        return both and self.settings.battery and not self.settings.whole
+
     def edits(self) -> list[Edit]:
-        """What they are attributed to."""
+        """The edits that the gain is attributed to."""
         baseline, harness = self.harnesses
-        return edits_of(baseline, harness, lambda mixture: check_mixture(mixture, baseline, harness, self.benchmark))
+        return edits_of(baseline, harness, self.check)
+
+    def check(self, mixture: Harness) -> None:
+        """Refuse (`UserError`) a mixture of edits that the benchmark cannot run."""
+        check_mixture(mixture, *self.harnesses, self.benchmark)
 
     @property
     def harnesses(self) -> tuple[Harness, Harness]:
         """Baseline and harness; agents that play by themselves are none."""
         if not isinstance(self.baseline, Harness) or not isinstance(self.harness, Harness):
-            raise UserError("an agent of your own has no edits that could be told apart: leave --attribute out.")
+            raise UserError("an agent of your own has no edits that could be told apart.")
         return self.baseline, self.harness
 
     def describe(self, fingerprint: str) -> dict[str, Json]:
@@ -343,6 +500,8 @@ async def audit_harness(
         settings=plan.settings,
         tell=tell,
         seed=plan.seed,
-        edits=plan.edits() if plan.attribute else None,
+        edits=plan.edits() if plan.by_edit else None,
+        check=plan.check if plan.by_edit else lambda mixture: None,
+        clusters=plan.benchmark.clusters() if isinstance(plan.benchmark, HasClusters) else INDEPENDENT,
     )
     return await audit.run(plan.given)

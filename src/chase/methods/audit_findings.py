@@ -6,100 +6,146 @@ No rollout and no search is in here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 from chase.agents.history import RELEASED
 from chase.core.keyed import key_bits
 from chase.core.values import Json
-from chase.methods.arena import Means, gain_destruction
+from chase.methods.arena import Means
 from chase.methods.counterfactuals import estimate_json, proposal_of, screening_json
-from chase.methods.verdict import TestedCounterfactual, Verdict, judge, no_room
+from chase.methods.verdict import Edits, Source, TestedCounterfactual, Verdict, bounds_of, judge, no_room
+from chase.protocol.proposal import Proposal
 from chase.protocol.screening import Screening
-from chase.stats.bounded import DESTRUCTIONS, GAINS, SCORES
-from chase.stats.destruction import gain, log_odds_destruction
-from chase.stats.estimates import Estimate, PerTask, Sample
-from chase.stats.simultaneous import simultaneous
-
-Found = tuple[Screening, Estimate | None]
-"""A transformation with its `Δ̂` on the search tasks; None where it was given."""
+from chase.stats.bounded import GAINS, SCORES
+from chase.stats.contrasts import Cell, Contrast, averaged_cells, gain_sample
+from chase.stats.destruction import log_odds_destruction
+from chase.stats.estimates import INDEPENDENT, Clusters, Estimate, Sample, cluster_count
+from chase.stats.simultaneous import simultaneous, tasks_above, tasks_below
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counterfactual:
-    """What the tasks say of a gain under one variant that is not the released one."""
+    """A gain under one counterfactual: a transformation, or several draws of one."""
 
     name: str
-    tested: TestedCounterfactual
-    gain: Estimate
-    """`Ĝ_b` on these tasks."""
-    scores: Mapping[str, Estimate]
-    """Of `harness` and `baseline` under it: a gain can survive where little is solved at all."""
-    no_room: str | None
-    """Why no gain could have been seen under it, where that is so."""
-
-    @property
-    def status(self) -> str:
-        if self.tested.scales:
-            return "scales with the base rate"
-        return "confirmed" if self.tested.confirmed else "not confirmed"
-
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "name": self.name,
-            "status": self.status,
-            "destruction": estimate_json(self.tested.destruction),
-            "log_odds": estimate_json(self.tested.log_odds),
-            "gain": estimate_json(self.gain),
-            "scores": {name: estimate_json(score) for name, score in self.scores.items()},
-            "no_room": self.no_room,
-        }
+    source: Source
+    draws: tuple[str, ...]
+    """The names of its variants among the scores."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding(Counterfactual):
-    """A transformation that was taken to confirmation."""
+class Found(Counterfactual):
+    """A transformation with what the search or the battery knows of it."""
 
-    screened: Screening
-    searched: Estimate | None
-    """`Δ̂` on the search tasks, where it was selected: inflated by that."""
+    what: str
+    symbols: str
+    proposals: tuple[Proposal[Any], ...]
+    touched: Mapping[str, float]
+    screened: Screening | None = None
+    """None where it is of the battery."""
+    searched: Estimate | None = None
+    """`Δ̂` on the search tasks, where it was selected there: inflated by that."""
 
     def to_json(self) -> dict[str, Json]:
+        about = {} if self.screened is None else screening_json(self.screened)
         return {
-            **screening_json(self.screened),
-            "transformation": proposal_of(self.screened).to_json(),
-            **super().to_json(),
+            "reason": "",
+            "operators": 0,
+            "suspected": [],
+            "traces": [],
+            "replay": {},
+            "description": "",
+            **about,
+            "what": self.what,
+            "symbols": self.symbols,
+            "hash": self.proposals[0].transformation.hash,
+            "touched": {name: round(value, 3) for name, value in self.touched.items()},
+            "transformation": self.proposals[0].to_json(),
+            "draws": [proposal.to_json() for proposal in self.proposals],
             "searched": None if self.searched is None else estimate_json(self.searched),
         }
 
 
-CounterfactualT = TypeVar("CounterfactualT", bound=Counterfactual)
+CounterfactualT = TypeVar("CounterfactualT", bound=Counterfactual, covariant=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding(Generic[CounterfactualT]):
+    """What the tasks say of a gain under one counterfactual."""
+
+    of: CounterfactualT
+    tested: TestedCounterfactual
+    share_destroyed: Estimate | None
+    """Of the released gain; None where that is not above 0."""
+    log_odds: Estimate
+    """`Δ_b` on the log-odds scale, a diagnostic."""
+    gain: Estimate
+    """`Ĝ_b`."""
+    scores: Mapping[str, Estimate]
+    """Of `harness` and `baseline`."""
+
+    @property
+    def status(self) -> str:
+        if not self.tested.informative:
+            return "not informative"
+        if self.tested.destroys:
+            return "confirmed"
+        return "scales with the base rate" if self.tested.destruction.low > 0 else "not confirmed"
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            **(self.of.to_json() if isinstance(self.of, Found) else {}),
+            "name": self.of.name,
+            "source": self.of.source,
+            "status": self.status,
+            "destruction": estimate_json(self.tested.destruction),
+            "unexplained": estimate_json(self.tested.unexplained),
+            "share_destroyed": None if self.share_destroyed is None else estimate_json(self.share_destroyed),
+            "half": estimate_json(self.tested.half),
+            "half_expected": estimate_json(self.tested.half_expected),
+            "expected_share": self.tested.expected_share,
+            "log_odds": estimate_json(self.log_odds),
+            "gain": estimate_json(self.gain),
+            "scores": {name: estimate_json(score) for name, score in self.scores.items()},
+            "no_room": self.tested.no_room,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judged(Generic[CounterfactualT]):
-    """What the tasks say."""
+    """A verdict with what it rests on."""
 
     verdict: Verdict
     tasks_needed: int | None
-    """Confirmation tasks that would settle an inconclusive verdict if they came out like those there were."""
+    """Tasks that would settle an inconclusive verdict if they came out like those there were."""
     gain: Estimate
-    """`Ĝ_rel` on the confirmation tasks."""
+    """`Ĝ_rel`."""
     scores: Mapping[str, Estimate]
-    findings: Sequence[CounterfactualT]
+    findings: Sequence[Finding[CounterfactualT]]
     """Those that destroy most first."""
+    clusters: int
+    """How many independent clusters the tasks are."""
+
+    @property
+    def gamma(self) -> float:
+        """The largest gain destruction that is confirmed, 0 where none is."""
+        return max((f.tested.destruction.value for f in self.findings if f.tested.destroys), default=0.0)
 
     def to_json(self) -> dict[str, Json]:
+        confirmed = [f for f in self.findings if f.status in ("confirmed", "scales with the base rate")]
         return {
             "verdict": self.verdict.word,
             "reason": self.verdict.reason,
+            "against": list(self.verdict.against),
             "tasks_needed": self.tasks_needed,
             "g_rel": estimate_json(self.gain),
-            "gamma": self.verdict.gamma,
-            "g_min": self.verdict.g_min,
+            "gamma": self.gamma,
+            "g_min": self.gain.value - self.gamma,
             "scores": {name: estimate_json(score) for name, score in self.scores.items()},
-            "confirmed": [f.to_json() for f in self.findings if f.tested.confirmed],
-            "not_confirmed": [f.to_json() for f in self.findings if not f.tested.confirmed],
+            "clusters": self.clusters,
+            "confirmed": [f.to_json() for f in confirmed],
+            "not_confirmed": [f.to_json() for f in self.findings if f not in confirmed],
         }
 
 
@@ -110,72 +156,130 @@ class Pair:
     means: Means
     harness: str
     baseline: str
+    clusters: Clusters = field(default_factory=lambda: INDEPENDENT)
 
-    def scores(self, variant: str) -> dict[str, PerTask]:
-        return {"harness": self.means[self.harness, variant], "baseline": self.means[self.baseline, variant]}
+    def cell(self, *variants: str) -> Cell:
+        """Both under a variant, or averaged over several."""
+        cells = [Cell(more=self.means[self.harness, v], less=self.means[self.baseline, v]) for v in variants]
+        return cells[0] if len(cells) == 1 else averaged_cells(cells)
 
-    def gain(self, variant: str) -> PerTask:
-        return gain(self.means[self.harness, variant], self.means[self.baseline, variant])
+    def contrast(self, found: Counterfactual) -> Contrast:
+        return Contrast(released=self.cell(RELEASED), changed=self.cell(*found.draws), clusters=self.clusters)
 
-    def destruction(self, variant: str) -> PerTask:
-        return gain_destruction(self.means, self.harness, self.baseline, variant)
+    def log_odds(self, found: Counterfactual, seed: int, level: float) -> Estimate:
+        released, changed = self.cell(RELEASED), self.cell(*found.draws)
+        cells = [released.more, released.less, changed.more, changed.less]
+        drawn = key_bits("bootstrap", seed, found.name) & 0x7FFFFFFF
+        return log_odds_destruction(cells, seed=drawn, level=level, clusters=self.clusters)
 
-    def log_odds(self, variant: str, seed: int) -> Estimate:
-        cells = [self.means[name, v] for v in (RELEASED, variant) for name in (self.harness, self.baseline)]
-        return log_odds_destruction(cells, seed=key_bits("bootstrap", seed, variant) & 0x7FFFFFFF)
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """How often each bound may be wrong, and the level that is stated."""
+
+    level: float
+    counterfactuals: int
+
+    @property
+    def acquitting(self) -> float:
+        """All must acquit, so each may use the whole error of its side."""
+        return (1 - self.level) / 2
+
+    @property
+    def accusing(self) -> float:
+        """One is enough to accuse, so they share the error."""
+        return self.acquitting / max(1, self.counterfactuals)
 
 
-def judge_pair(pair: Pair, found: Mapping[str, Found], *, seed: int, level: float) -> Judged[Finding]:
-    """An audit's verdict and findings, by the names that the pair's scores have for what was found."""
-    judged = judge_scores(pair, list(found), seed=seed, level=level)
+def judge_pair(
+    pair: Pair, found: Sequence[CounterfactualT], *, seed: int, level: float, edits: Edits | None = None,
+    battery_required: bool = True,
+) -> Judged[CounterfactualT]:  # fmt: skip
+    """The verdict on a gain, given its counterfactuals and what its edits were called."""
+    bounds = Bounds(level=level, counterfactuals=len(found))
+    released = pair.cell(RELEASED)
+    gains = gain_sample(released, pair.clusters)
+    gain = simultaneous({RELEASED: gains}, level=level)[RELEASED]
+    tested = {each.name: _tested(pair, each, bounds) for each in found}
+    room = _room(released, pair.clusters, bounds)
+    verdict = judge(gain, tested, edits=edits, battery_required=battery_required, no_room=room)
+    scores = _described(pair, found, level)
     findings = [
-        Finding(**vars(each), screened=found[each.name][0], searched=found[each.name][1]) for each in judged.findings
-    ]
-    return Judged(**{**vars(judged), "findings": findings})
-
-
-def judge_scores(pair: Pair, variants: Sequence[str], *, seed: int, level: float) -> Judged[Counterfactual]:
-    """The verdict on a gain, given its variants. The intervals of the gain and of all destructions hold together."""
-    deciding = {RELEASED: Sample(per_task=pair.gain(RELEASED), support=GAINS)}
-    deciding |= {name: Sample(per_task=pair.destruction(name), support=DESTRUCTIONS) for name in variants}
-    together = simultaneous(deciding, level=level)
-    others = _described(pair, variants, level)
-    room = {name: no_room(**pair.scores(name), quantities=len(deciding), level=level) for name in (RELEASED, *variants)}
-    tested = {
-        name: TestedCounterfactual(destruction=together[name], log_odds=pair.log_odds(name, seed)) for name in variants
-    }
-    verdict = judge(together[RELEASED], tested, room[RELEASED])
-    findings = [
-        Counterfactual(
-            name=name,
-            tested=tested[name],
-            gain=others[name]["gain"],
-            scores={of: others[name][of] for of in ("harness", "baseline")},
-            no_room=room[name],
+        Finding(
+            of=each,
+            tested=tested[each.name],
+            share_destroyed=pair.contrast(each).share_destroyed(level=level) if gain.low > 0 else None,
+            log_odds=pair.log_odds(each, seed, level),
+            gain=scores[each.name].pop("gain"),
+            scores=scores[each.name],
         )
-        for name in variants
+        for each in found
     ]
     findings.sort(key=lambda finding: finding.tested.destruction.value, reverse=True)
-    left = verdict.open
-    needed = None
-    if left is not None:
-        needed = left.tasks_needed(deciding[left.quantity], quantities=len(deciding), level=level)
-    scores = {of: others[RELEASED][of] for of in ("harness", "baseline")}
-    return Judged(verdict=verdict, tasks_needed=needed, gain=together[RELEASED], scores=scores, findings=findings)
+    return Judged(
+        verdict=verdict,
+        tasks_needed=_tasks_needed(pair, found, verdict, bounds),
+        gain=gain,
+        scores=scores[RELEASED],
+        findings=findings,
+        clusters=cluster_count(released.more, pair.clusters),
+    )
 
 
-def _described(pair: Pair, variants: Sequence[str], level: float) -> dict[str, dict[str, Estimate]]:
-    """Scores and gains that decide nothing, by variant; among themselves they hold together."""
-    samples: dict[str, Sample] = {}
-    for variant in (RELEASED, *variants):
-        samples |= {
-            f"{of} {variant}": Sample(per_task=scores, support=SCORES) for of, scores in pair.scores(variant).items()
-        }
-        if variant != RELEASED:
-            samples[f"gain {variant}"] = Sample(per_task=pair.gain(variant), support=GAINS)
-    together = simultaneous(samples, level=level)
-    found: dict[str, dict[str, Estimate]] = {}
-    for key, estimate in together.items():
-        of, variant = key.split(" ", 1)
-        found.setdefault(variant, {})[of] = estimate
-    return found
+def _tested(pair: Pair, found: Counterfactual, bounds: Bounds) -> TestedCounterfactual:
+    return bounds_of(
+        pair.contrast(found), source=found.source, accusing=bounds.accusing, acquitting=bounds.acquitting,
+        level=bounds.level, no_room=_room(pair.cell(*found.draws), pair.clusters, bounds),
+    )  # fmt: skip
+
+
+def _room(cell: Cell, clusters: Clusters, bounds: Bounds) -> str | None:
+    return no_room(cell.more, cell.less, alpha=bounds.acquitting, clusters=clusters)
+
+
+def _tasks_needed(pair: Pair, found: Sequence[Counterfactual], verdict: Verdict, bounds: Bounds) -> int | None:
+    """Tasks that would settle the quantity that is open, by whichever bound needs fewer."""
+    if verdict.open is None:
+        return None
+    if verdict.open == RELEASED:
+        sample, sharing = gain_sample(pair.cell(RELEASED), pair.clusters), 1
+    else:
+        (open_one,) = [each for each in found if each.name == verdict.open]
+        sample, sharing = pair.contrast(open_one).half_expected, len(found)
+    ways = (
+        tasks_above(sample, 0.0, quantities=1, level=bounds.level),
+        tasks_below(sample, 0.0, quantities=sharing, level=bounds.level),
+    )
+    return min((n for n in ways if n is not None), default=None)
+
+
+def _described(pair: Pair, found: Sequence[Counterfactual], level: float) -> dict[str, dict[str, Estimate]]:
+    """Scores and gains that decide nothing, by counterfactual; among themselves they hold together."""
+    samples: dict[tuple[str, str], Sample] = {}
+    cells = {RELEASED: pair.cell(RELEASED), **{each.name: pair.cell(*each.draws) for each in found}}
+    for name, cell in cells.items():
+        samples["harness", name] = Sample(per_task=cell.more, support=SCORES, clusters=pair.clusters)
+        samples["baseline", name] = Sample(per_task=cell.less, support=SCORES, clusters=pair.clusters)
+        if name != RELEASED:
+            samples["gain", name] = Sample(per_task=cell.gain, support=GAINS, clusters=pair.clusters)
+    by_name: dict[str, dict[str, Estimate]] = {}
+    together = simultaneous({f"{of} {name}": sample for (of, name), sample in samples.items()}, level=level)
+    for of, name in samples:
+        by_name.setdefault(name, {})[of] = together[f"{of} {name}"]
+    return by_name
+
+
+def search_found(name: str, source: Source, screened: Screening, searched: Estimate | None) -> Found:
+    """What a search kept, or a user gave."""
+    proposal = proposal_of(screened)
+    return Found(
+        name=name,
+        source=source,
+        draws=(name,),
+        what=proposal.transformation.describe(),
+        symbols=proposal.transformation.symbols(),
+        proposals=(proposal,),
+        touched=screened.touched,
+        screened=screened,
+        searched=searched,
+    )

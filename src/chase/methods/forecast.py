@@ -14,13 +14,14 @@ from chase.core.agents import MOST_OPERATORS, Agent, EpisodeBounds, HasBounds
 from chase.core.interfaces import Benchmark
 from chase.core.values import Limits
 from chase.methods.arena import pooled
-from chase.methods.attribution import MOST_VARIANTS, further_harnesses
+from chase.methods.attribution import further_harnesses
 from chase.methods.audit import CONFIRM, SEARCH_ROLES, AuditPlan, fresh_roles
 from chase.methods.bounds import Between, ForecastRequest, Rollouts
 from chase.methods.counterfactuals import most_parts
 from chase.methods.evaluation import EvaluationOptions, Kind
 from chase.methods.repair_audited import RepairPlan
 from chase.methods.run import Plan
+from chase.protocol.battery import battery_of
 
 Asked = Agent | Literal["judge"]
 """Who is asked beside rollouts: the agents, and a judge of answers."""
@@ -77,7 +78,7 @@ def forecast_evolution(plan: Plan, *, certify: bool = True) -> Forecast:
 def forecast_audit(plan: AuditPlan) -> Forecast:
     """The bounds of `chase audit`."""
     settings, benchmark = plan.settings, plan.benchmark
-    searched = not plan.given
+    searched = not plan.given and settings.rounds > 0
     found: list[Rollouts] = []
     if searched:
         parts = most_parts(_operators(plan.challenger)) if settings.reduce else 0
@@ -88,13 +89,21 @@ def forecast_audit(plan: AuditPlan) -> Forecast:
                 found.append(_cells(benchmark, plan.rollouts, f"search, round {t}", role, 0, 2 * tried))
     roles = [role for role in benchmark.roles if role not in SEARCH_ROLES]
     held = {role: benchmark.tasks(role) for role in roles if role not in benchmark.sealed or plan.use_cert is not None}
-    tested = settings.rounds if searched else len(plan.given)
+    tested = len(plan.given) if plan.given else settings.rounds
+    battery = battery_of(plan.kit, seed=plan.seed) if settings.battery else None
+    probes = 0 if battery is None else sum(len(probe.draws) for probe in battery.probes)
+    aspects = 0 if battery is None else sum(len(aspect.draws) for aspect in battery.aspects)
     confirm = {
         role: len(tasks) * plan.rollouts[role] for role, tasks in pooled(held, CONFIRM, plan.confirm_size).items()
     }
-    cells = {"confirmation": Between(least=2, most=2 * (1 + tested))}
-    if further := len(further_harnesses(*plan.harnesses, plan.edits())) if plan.attribute else 0:
-        cells["attribution"] = Between(least=further, most=further * (1 + min(MOST_VARIANTS, tested)))
+    cells = {"battery": Between(least=2, most=2 * (1 + probes)), "confirmation": Between(least=0, most=2 * tested)}
+    if plan.by_edit:
+        edits = plan.edits()
+        further = len(further_harnesses(*plan.harnesses, edits))
+        # Beside each edit's mixtures: the honest edits alone and the gain without shortcuts, as released; the aspects,
+        # of at most all edits, on the first look's tasks, which are a quarter.
+        cells["edits"] = Between(least=0, most=further * (1 + probes) + 2 * (len(edits) > 1))
+        cells["aspects"] = Between(least=0, most=(2 + further) * aspects)
     for stage, count in cells.items():
         found += [Rollouts(stage=stage, role=role, count=count * each) for role, each in confirm.items()]
     episodes = settings.rounds if searched else 0

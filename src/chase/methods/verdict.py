@@ -1,119 +1,200 @@
-"""An audit's verdict: a pure function of simultaneous estimates on fresh tasks."""
+"""An audit's verdict: a pure function of bounds on fresh tasks.
+
+Two directions, each wrong with probability `(1 − level) / 2` at most. *Accusing* bounds (more than half is gone) hold
+for all counterfactuals together, because one of them is enough. *Acquitting* bounds (half is left) hold one by one,
+because every one of them must. What the base rate explains (`chase.stats.contrasts`) accuses nobody.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
 from chase.agents.history import RELEASED
-from chase.stats.bounded import GAINS, lower_bound, weighted
-from chase.stats.estimates import Estimate, PerTask, Sample, mean
-from chase.stats.simultaneous import tasks_above, tasks_below
+from chase.stats.contrasts import Contrast, between
+from chase.stats.estimates import Clusters, Estimate, PerTask, Sample, estimate, mean
 
-Word = Literal["no gain", "inconclusive", "not supported", "partly supported", "supported"]
+Word = Literal[
+    "no gain", "untested", "inconclusive", "in doubt", "not supported", "partly supported", "supported"
+]  # fmt: skip
+FAILING: tuple[Word, ...] = ("not supported", "in doubt", "untested")
+"""Words that end a command with exit code 5 unless the caller lists others."""
+Source = Literal["battery", "search", "given"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TestedCounterfactual:
-    """A transformation that was taken to confirmation."""
+    """A gain under one counterfactual, with the bounds that decide."""
 
+    source: Source
     destruction: Estimate
-    """`Δ̂_b` with its simultaneous interval."""
-    log_odds: Estimate
-    """The same on the log-odds scale, a diagnostic."""
+    """`Δ_b = G_rel − G_b`. The lower bound accuses."""
+    unexplained: Estimate
+    """The part of it that the base rate does not explain. The lower bound accuses."""
+    half: Estimate
+    """`G_b − G_rel / 2`. The upper bound accuses."""
+    half_expected: Estimate
+    """The same with what the base rate leaves of the gain. The lower bound acquits."""
+    expected_share: float
+    """What the base rate leaves of the gain."""
+    no_room: str | None = None
+    """Why no gain could have been told from nothing under it; None where one could."""
 
     @property
-    def confirmed(self) -> bool:
-        return self.destruction.low > 0
+    def informative(self) -> bool:
+        return self.no_room is None
 
     @property
-    def scales(self) -> bool:
-        """Confirmed, but no more than a gain that scales with the base rate would show."""
-        return self.confirmed and self.log_odds.value <= 0
+    def destroys(self) -> bool:
+        """Surely destroys something, and more than the base rate explains."""
+        return self.informative and self.destruction.low > 0 and self.unexplained.low > 0
 
     @property
-    def counts(self) -> bool:
-        """Whether it counts against the harness."""
-        return self.confirmed and not self.scales
+    def destroys_half(self) -> bool:
+        """Surely destroys more than half of the gain, and on every scale more than half."""
+        return self.destroys and self.half.high < 0 and self.half_expected.value < 0
+
+    @property
+    def keeps_half(self) -> bool:
+        """Surely leaves half of what the base rate leaves of the gain."""
+        return self.informative and self.half_expected.low > 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
-    """What an inconclusive audit leaves open: whether a quantity is above 0, or at most so much."""
+class Edits:
+    """The whole gain by what its edits were called."""
 
-    quantity: str
-    """`released` for the gain, else the counterfactual whose destruction it is."""
-    most: float
+    shortcuts: tuple[str, ...]
+    honest: tuple[str, ...]
+    open: tuple[str, ...]
+    without_shortcuts: Estimate | None
+    """The gain without the shortcut edits, less half of the released gain. None where there are none."""
+    by_honest: Estimate | None
+    """What honest edits contribute, less half of the released gain. None where there are none."""
 
-    def tasks_needed(self, sample: Sample, *, quantities: int, level: float) -> int | None:
-        """Tasks that would settle it either way if they came out like those of the sample; None where none would."""
-        ways = (
-            tasks_above(sample, 0.0, quantities=quantities, level=level),
-            tasks_below(sample, self.most, quantities=quantities, level=level),
-        )
-        return min((n for n in ways if n is not None), default=None)
+    @property
+    def acquitted(self) -> bool:
+        """Every edit surely keeps its contribution with everything neutral."""
+        return bool(self.honest) and not self.shortcuts and not self.open
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """What can be said of a gain."""
+    """A word on a gain, with its reason."""
 
     word: Word
     reason: str
-    gamma: float
-    """The largest gain destruction among what counts, 0 where nothing does: the released benchmark is always there."""
-    g_min: float
-    """The smallest surviving gain."""
-    open: Question | None
-    """What an inconclusive one leaves open."""
+    against: tuple[str, ...] = ()
+    """The informative counterfactuals, by name."""
+    open: str | None = None
+    """The quantity that an inconclusive verdict leaves open: `released` or a counterfactual's name."""
 
 
-def judge(gain: Estimate, tested: Mapping[str, TestedCounterfactual], no_room: str | None = None) -> Verdict:
-    """The verdict on a released gain, given every transformation that was tested. All intervals hold together.
+def bounds_of(
+    contrast: Contrast, *, source: Source, accusing: float, acquitting: float, level: float, no_room: str | None = None
+) -> TestedCounterfactual:
+    """The bounds of one counterfactual, each wrong with probability `accusing` or `acquitting` at most."""
 
-    `no_room` says why these tasks could not have shown a gain, where that is so.
+    def bounds(sample: Sample, *, low: float, high: float) -> Estimate:
+        return between(sample, low=low, high=high, level=level)
+
+    return TestedCounterfactual(
+        source=source,
+        destruction=bounds(contrast.destroyed, low=accusing, high=acquitting),
+        unexplained=bounds(contrast.unexplained, low=accusing, high=acquitting),
+        half=bounds(contrast.half, low=acquitting, high=accusing),
+        half_expected=bounds(contrast.half_expected, low=acquitting, high=accusing),
+        expected_share=contrast.expected_share,
+        no_room=no_room,
+    )
+
+
+def judge(
+    gain: Estimate,
+    tested: Mapping[str, TestedCounterfactual],
+    *,
+    edits: Edits | None = None,
+    battery_required: bool = True,
+    no_room: str | None = None,
+) -> Verdict:
+    """The verdict on a released gain, given every counterfactual that was measured and what its edits were called.
+
+    `no_room` says why these tasks could not have shown a gain, where that is so. Without `battery_required` a gain can
+    be supported by given counterfactuals alone.
     """
-    against = {name: t for name, t in tested.items() if t.counts}
-    gamma = max((t.destruction.value for t in against.values()), default=0.0)
-    g_min = gain.value - gamma
+    informative = {name: t for name, t in tested.items() if t.informative}
+    against = tuple(informative)
 
-    def verdict(word: Word, reason: str, left: Question | None = None) -> Verdict:
-        return Verdict(word=word, reason=reason, gamma=gamma, g_min=g_min, open=left)
+    def verdict(word: Word, reason: str, left: str | None = None) -> Verdict:
+        return Verdict(word=word, reason=reason, against=against, open=left)
 
     if gain.high <= 0:
-        return verdict("no gain", "the harness does not score higher than the initial one")
+        return verdict("no gain", "the harness does not score higher than the baseline")
     if gain.low <= 0:
-        reason = "the released gain may be nothing" + (f": {no_room}" if no_room else "")
-        return verdict("inconclusive", reason, Question(quantity=RELEASED, most=0.0))
-    if against:
-        if g_min < gain.value / 2:
-            return verdict("not supported", "a valid counterfactual destroys more than half of the gain")
-        return verdict("partly supported", "a valid counterfactual destroys part of the gain; at least half survives")
-    highs = {name: t.destruction.high for name, t in tested.items()}
-    largest = max(highs, key=lambda name: highs[name], default=None)
-    if largest is not None and highs[largest] > gain.value / 2:
-        if tested[largest].scales:
-            # The log-odds figure is a point estimate, and near a floor mostly noise: it keeps from accusing, no more.
-            return verdict("inconclusive", "what could destroy half of the gain may only lower the base rate")
-        left = Question(quantity=largest, most=gain.value / 2)
-        return verdict("inconclusive", "nothing was confirmed, but half of the gain could still be destroyed", left)
+        said = "the released gain may be nothing" + (f": {no_room}" if no_room else "")
+        return verdict("inconclusive", said, RELEASED)
+    if not informative:
+        return verdict("untested", _untested(tested))
+    settled = edits is not None and not edits.open
+    if edits is not None and edits.without_shortcuts is not None and edits.without_shortcuts.high < 0:
+        return verdict("not supported", f"more than half of the gain surely comes with {_named(edits.shortcuts)}")
+    if not settled and (worst := [name for name, t in informative.items() if t.destroys_half]):
+        return verdict("not supported", f"more than half of the gain is surely gone under {_named(worst)}")
+    if edits is not None and edits.shortcuts:
+        if edits.by_honest is not None and edits.by_honest.low > 0:
+            return verdict("partly supported", f"at least half of the gain is left without {_named(edits.shortcuts)}")
+        return verdict("in doubt", f"part of the gain surely comes with {_named(edits.shortcuts)}, and half of it may")
+    return verdict(*_survival(informative, edits, battery_required=battery_required))
+
+
+def _survival(
+    informative: Mapping[str, TestedCounterfactual], edits: Edits | None, *, battery_required: bool
+) -> tuple[Word, str, str | None]:
+    """The verdict where no edit is a shortcut and nothing surely destroys half.
+
+    Where every edit is acquitted with everything neutral, a change that was searched for can show that the gain is
+    fragile, and no more: the model leans on the protocol there, not the edits.
+    """
+    acquitted = edits is not None and edits.acquitted
+    deciding = {n: t for n, t in informative.items() if t.source == "battery"} if acquitted else informative
+    left = {name: t for name, t in deciding.items() if not t.keeps_half}
+    destroys = [name for name, t in informative.items() if t.destroys]
+    if destroys and left:
+        return "in doubt", f"part of the gain is surely gone under {_named(destroys)}, and half of it may be", None
+    if left:
+        name = min(left, key=lambda each: left[each].half_expected.low)
+        return "inconclusive", f"half of the gain may be gone under {name}", name
+    if edits is not None and (edits.by_honest is None or edits.by_honest.low <= 0):
+        return "inconclusive", f"it is open whether {_named(edits.open)} would be left", None
+    if destroys:
+        return "partly supported", f"at least half of the gain is left; part of it goes under {_named(destroys)}", None
+    if battery_required and not any(t.source == "battery" for t in informative.values()):
+        return "inconclusive", f"nothing goes under {_named(tuple(informative))}, and no battery was measured", None
+    return "supported", "at least half of the gain is left under everything that was tested", None
+
+
+def _untested(tested: Mapping[str, TestedCounterfactual]) -> str:
     if not tested:
-        return verdict("supported", "no valid counterfactual was found: nothing was tested")
-    return verdict("supported", "no counterfactual that was tested destroys the gain")
+        return "no counterfactual was measured"
+    name, found = next(iter(tested.items()))
+    return f"no counterfactual could have shown anything; under {name} {found.no_room}"
 
 
-def no_room(harness: PerTask, baseline: PerTask, *, quantities: int, level: float) -> str | None:
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names)
+
+
+def no_room(harness: PerTask, baseline: PerTask, *, alpha: float, clusters: Clusters) -> str | None:
     """Why no gain could have been told from 0 on these tasks, in words; None where one could.
 
     A ceiling: not even a harness that solves everything could be told from this baseline. A floor: not even a baseline
     that solves nothing could be told from this harness.
     """
-    alpha = (1 - level) / (2 * quantities)
 
     def told(gains: PerTask) -> bool:
-        return lower_bound(weighted(map(float, gains.values())), GAINS, alpha) > 0
+        return estimate(gains, (-1.0, 1.0), level=1 - 2 * alpha, clusters=clusters).low > 0
 
     n = len(baseline)
     if not told(dict.fromkeys(baseline, Fraction(1))):

@@ -79,16 +79,12 @@ class _Part:
 
 
 def battery_of(kit: ProtocolKit, *, seed: int, draws: int = DRAWS) -> Battery:
-    """The battery of a benchmark. Deterministic in the benchmark and the seed; only what is valid and active is in it."""
+    """The battery of a benchmark, the same for a seed. Only what is valid and active is in it."""
     allowlist = kit.benchmark.allowlist
     invalid: dict[str, tuple[str, ...]] = {}
     parts = [part for part in _parts(allowlist) if _works(kit, part, seed, invalid)]
-    probes = [_probe(kit, f"neutral-{level}", parts, level, seed, draws) for level in _levels(parts)]
-    aspects = [
-        _probe(kit, f"{_slug(part.neutral.aspect)}-{level}", [part], level, seed, draws)
-        for part in parts
-        for level in _levels([part])
-    ]
+    probes = [_everything(kit, parts, level, seed, draws) for level in _levels(parts)] if parts else []
+    aspects = [_alone(kit, part, seed) for part in parts]
     fields = frozenset().union(*(proposal.declared for probe in probes for proposal in probe.draws))
     return Battery(
         probes=tuple(probe for probe in probes if _valid(kit, probe, invalid)),
@@ -116,30 +112,35 @@ def _levels(parts: Sequence[_Part]) -> tuple[Level, ...]:
     return LEVELS if any(part.neutral.low != part.neutral.high for part in parts) else LEVELS[:1]
 
 
-def _probe(
-    kit: ProtocolKit, name: str, parts: Sequence[_Part], level: Level, seed: int, draws: int
-) -> Probe:
-    """Names first: they keep paths distinct when folders become equal."""
+def _everything(kit: ProtocolKit, parts: Sequence[_Part], level: Level, seed: int, draws: int) -> Probe:
+    if len(parts) > MOST_OPERATORS:
+        raise ValueError(f"{len(parts)} neutral forms are more than a transformation may hold ({MOST_OPERATORS})")
+    made = [_made(kit, parts, level, key_bits("battery", seed, level, draw)) for draw in range(draws)]
+    levels = f" ({level})" if len(_levels(parts)) > 1 else ""
+    return Probe(name=f"neutral-{level}", what=f"everything neutral at once{levels}", draws=_distinct(made))
+
+
+def _alone(kit: ProtocolKit, part: _Part, seed: int) -> Probe:
+    """One aspect, at both levels."""
+    neutral = part.neutral
+    name = neutral.aspect.replace(" ", "-")
+    made = [_made(kit, [part], level, key_bits("battery", seed, name, level)) for level in LEVELS]
+    return Probe(name=name, what=neutral.aspect, draws=_distinct(made))
+
+
+def _made(kit: ProtocolKit, parts: Sequence[_Part], level: Level, bits: int) -> Proposal[Any]:
     forms = [part.form(level) for part in parts]
-    if len(forms) > MOST_OPERATORS:
-        raise ValueError(f"{len(forms)} neutral forms are more than a transformation may hold ({MOST_OPERATORS})")
-    made = {}
-    for draw in range(draws):
-        own = key_bits("battery", seed, name, draw) & 0xFFFFFFFFFFFF
-        proposal = kit.parse({"benchmark": kit.benchmark.base, "operators": forms, "seed": own})
-        made.setdefault(proposal.transformation.hash, proposal)
-    alone = f"{parts[0].neutral.aspect} {'made equal' if parts[0].neutral.equal else 'drawn anew'}" if parts else ""
-    what = f"{alone} ({level})" if len(parts) == 1 else f"everything neutral at once ({level})"
-    return Probe(name=name, what=what, draws=tuple(made.values()))
+    return kit.parse({"benchmark": kit.benchmark.base, "operators": forms, "seed": bits & 0xFFFFFFFFFFFF})
+
+
+def _distinct(made: Sequence[Proposal[Any]]) -> tuple[Proposal[Any], ...]:
+    return tuple({proposal.transformation.hash: proposal for proposal in made}.values())
 
 
 def _works(kit: ProtocolKit, part: _Part, seed: int, invalid: dict[str, tuple[str, ...]]) -> bool:
     """Whether an aspect can be neutralised here: valid at each level, and not without any effect."""
-    probes = [_probe(kit, _slug(part.neutral.aspect), [part], level, seed, 1) for level in _levels([part])]
-    proposals = [proposal for probe in probes for proposal in probe.draws]
-    return all(_valid(kit, probe, invalid) for probe in probes) and any(
-        is_active(kit.lift(proposal), kit.subject) for proposal in proposals
-    )
+    probe = _alone(kit, part, seed)
+    return _valid(kit, probe, invalid) and any(is_active(kit.lift(p), kit.subject) for p in probe.draws)
 
 
 def _valid(kit: ProtocolKit, probe: Probe, invalid: dict[str, tuple[str, ...]]) -> bool:
@@ -153,7 +154,3 @@ def _valid(kit: ProtocolKit, probe: Probe, invalid: dict[str, tuple[str, ...]]) 
 
 def _fields(kind: OperatorKind[Any]) -> frozenset[str]:
     return frozenset().union(*(operator.fields for operator in kind.forms()))
-
-
-def _slug(aspect: str) -> str:
-    return aspect.replace(" ", "-")

@@ -30,6 +30,8 @@ def sections(facts: RunFacts, measured: Measured) -> Iterator[Section | None]:
 
 def _results(result: Found, findings: Sequence[Found]) -> Section:
     blocks: list[Block] = [Text(text=_sentence(result["reason"]))]
+    if result["headline"]:
+        blocks.append(Text(text=result["headline"]))
     if result["tasks_needed"]:
         needed = (
             f"About {result['tasks_needed']} confirmation tasks would settle it; there were {result['confirm_tasks']}."
@@ -38,8 +40,8 @@ def _results(result: Found, findings: Sequence[Found]) -> Section:
     rows = [_row("released", "as released", result["g_rel"], result["scores"])]
     rows += [_row(found["name"], found["what"], found["gain"], found["scores"]) for found in findings]
     table = tables.variants(rows, result["confirm_tasks"], ("baseline", "harness"))
-    drawn = charts.gains([(r["name"], r["what"], r["gain"]) for r in rows], "Gain under each variant on fresh tasks")
-    blocks.append(Figure(drawing=drawn, table=table, caption="Gain over the baseline on fresh tasks."))
+    drawn = charts.gains([(r["name"], r["what"], r["gain"]) for r in rows], "Gain under each variant")
+    blocks.append(Figure(drawing=drawn, table=table, caption="Gain over the baseline on the confirmation tasks."))
     if findings:
         blocks.append(Tabular(table=_findings(findings)))
     return Section(id="results", title="What came out", blocks=blocks)
@@ -57,7 +59,7 @@ def _row(name: str, what: str, gain: Found, scores: Found) -> dict[str, Any]:
 def _findings(findings: Sequence[Found]) -> Table:
     return Table(
         name="findings",
-        title="Counterfactuals on fresh tasks: gain destruction in points, intervals that hold together",
+        title="Counterfactuals on confirmation tasks: gain destruction in points, intervals that hold together",
         headings=("Name", "What changes", "Status", "Gain destruction", "in search", "log-odds", "Note"),
         rows=[
             [
@@ -86,47 +88,44 @@ def _findings(findings: Sequence[Found]) -> Table:
 
 def _attribution(result: Found, words: Mapping[str, str]) -> Section | None:
     found = result.get("attribution")
-    if not found:
+    if not found or len(found["parts"]) < 2:
         return None
-    blocks: list[Block] = [Tabular(table=_parts(found, words))]
     return Section(
         id="attribution",
         title="Which edit carries what",
-        blocks=blocks,
-        lead="Each edit taken out of the harness and put into the baseline, on the same tasks.",
+        blocks=[Tabular(table=_parts(found, words))],
+        lead="Each edit taken out of the harness and put into the baseline; the mean of the two is its contribution.",
     )
 
 
 def _parts(found: Found, words: Mapping[str, str]) -> Table:
-    names = found["variants"]
+    names = found["probes"]
     return Table(
         name="attribution",
-        title=f"Edits, in points; all intervals hold together at {100 * found['level']:.0f} %",
-        headings=(
-            "Edit",
-            "Gain lost without it",
-            "Gain alone",
-            *(f"Destruction ({n}) with it" for n in names),
-            "It is",
-        ),
+        title=f"Contributions in points; all intervals hold together at {100 * found['level']:.0f} %",
+        headings=("Edit", "As released", *names, "It is", "It rests on"),
         rows=[
-            [part["name"], *(_measured(estimate) for estimate in _figures(part, names)), part["label"]]
+            [
+                part["name"], *(_measured(estimate) for estimate in _figures(part, names)), part["label"],
+                ", ".join(part["rests_on"]),
+            ]
             for part in found["parts"]
         ],
-        fields=("edit", "without", "alone", *(f"delta_{name}" for name in names), "label"),
+        fields=("edit", "contribution", *names, "label", "rests_on"),
         data=[
-            [part["name"], *((estimate or {}).get("value") for estimate in _figures(part, names)), part["label"]]
+            [
+                part["name"], *((estimate or {}).get("value") for estimate in _figures(part, names)), part["label"],
+                "; ".join(part["rests_on"]),
+            ]
             for part in found["parts"]
         ],
-        alignments="p" + "r" * (2 + len(names)) + "l",
+        alignments="p" + "r" * (1 + len(names)) + "lp",
         notes=[f"{name}: {words[name]}." for name in names if name in words],
-    )
+    )  # fmt: skip
 
 
 def _figures(part: Found, names: Sequence[str]) -> list[Found | None]:
-    gain = part["gain"]
-    destroyed = (part["destruction"][name]["leave_one_out"] for name in names)
-    return [gain["leave_one_out"], gain["add_one_in"], *destroyed]
+    return [part["contribution"], *(part["under"].get(name, {}).get("gain") for name in names)]
 
 
 def _measured(estimate: Found | None) -> str:

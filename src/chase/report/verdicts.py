@@ -79,6 +79,8 @@ _AUDITED: Mapping[str, tuple[str, Tone]] = {
     "partly supported": ("Part of the gain is real, part of it is a shortcut", "open"),
     "not supported": ("Do not rely on this gain: it is a shortcut through the benchmark's form", "bad"),
     "no gain": ("There is no gain", "bad"),
+    "in doubt": ("Part of the gain is a shortcut, and half of it may be", "bad"),
+    "untested": ("Nothing was tested that could have shown a shortcut", "bad"),
     "inconclusive": ("There is too little evidence to say whether the gain is real", "open"),
 }
 
@@ -88,7 +90,7 @@ def of_audit(found: Found) -> Headline:
     word, tone = _AUDITED[found["verdict"]]
     gain, scores = found["g_rel"], found["scores"]
     from_to = f"{percent(scores['baseline']['value'])} to {percent(scores['harness']['value'])}"
-    said = f"{word}: {from_to} ({points(gain['value'])} points) as released on {found['confirm_tasks']} fresh tasks"
+    said = f"{word}: {from_to} ({points(gain['value'])} points) as released on {found['confirm_tasks']} tasks"
     if found["confirmed"]:
         said += f", {points(found['g_min'])} under the worst change of the benchmark's form"
     return Headline(sentence=f"{said}.", label=found["verdict"], tone=tone)

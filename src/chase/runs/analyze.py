@@ -5,7 +5,7 @@ from __future__ import annotations
 from chase.agents.history import RELEASED
 from chase.core.errors import UserError, choose
 from chase.core.values import Json
-from chase.methods.audit_findings import Counterfactual, Judged, Pair, judge_scores
+from chase.methods.audit_findings import Counterfactual, Judged, Pair, judge_pair
 from chase.runs.config import RawSettings
 from chase.runs.results import AnalyzeResult
 from chase.runs.score_rows import Scores, cells, complete, read_rows
@@ -23,7 +23,8 @@ def analyze(said: RawSettings[AnalyzeSettings]) -> AnalyzeResult:
     means = complete(scores, (baseline, harness), [settings.released, *variants])
     named = {(of, _name(variant, settings.released)): found for (of, variant), found in means.items()}
     pair = Pair(means=named, harness=harness, baseline=baseline)
-    judged = judge_scores(pair, variants, seed=settings.seed, level=settings.level)
+    given = [Counterfactual(name=variant, source="given", draws=(variant,)) for variant in variants]
+    judged = judge_pair(pair, given, seed=settings.seed, level=settings.level, battery_required=False)
     first = next(iter(scores[harness, settings.released].values()))
     about: dict[str, Json] = {
         "harness": harness,
@@ -41,7 +42,7 @@ def analyze(said: RawSettings[AnalyzeSettings]) -> AnalyzeResult:
 def _judgement(judged: Judged[Counterfactual]) -> dict[str, Json]:
     """With released scores alone a gain is not called supported: nothing could have destroyed it."""
     found = judged.to_json()
-    if not judged.findings and judged.verdict.word == "supported":
+    if not judged.findings and judged.verdict.word == "untested":
         found |= {"verdict": None, "reason": UNTESTED}
     if not judged.findings:
         found |= {"gamma": None, "g_min": None}

@@ -123,6 +123,8 @@ def prepare(said: RawSettings[AuditSettings], opener: Opener, listener: Listener
     own = None if not settings.agent_command else (own_agent(settings, "baseline"), own_agent(settings))
     refuse_unused(said.given, [f"{challenger_kind(settings)} challenger", *(["own agent"] if own else [])])
     _refuse_search(said.given)
+    if settings.battery_only and settings.no_battery:
+        raise UserError("--battery-only and --no-battery leave nothing to measure: give one of them.")
     require_readable(settings.harness, settings.baseline)
     given = [(path, _read_form(Path(path))) for path in settings.transformations]
     whole = fitted(opener.benchmark(settings), models, settings)
@@ -140,9 +142,12 @@ def prepare(said: RawSettings[AuditSettings], opener: Opener, listener: Listener
         harness=harness,
         challenger=challenger,
         settings=SearchSettings(
-            rounds=settings.rounds,
+            rounds=0 if settings.battery_only else settings.rounds,
             proposals=settings.proposals,
             reduce=not settings.no_reduce,
+            battery=not settings.no_battery,
+            whole=settings.whole,
+            anyway=settings.anyway,
             level=settings.level,
         ),
         rollouts=rollouts,
@@ -150,7 +155,6 @@ def prepare(said: RawSettings[AuditSettings], opener: Opener, listener: Listener
         confirm_size=settings.confirm_size,
         use_cert=settings.use_cert,
         given=tuple(_draft(path, form, kit) for path, form in given),
-        attribute=settings.attribute,
     )
     _require_enough(plan)
     if plan.harness.hash == plan.baseline.hash:

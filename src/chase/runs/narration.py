@@ -11,6 +11,7 @@ from chase.core.events import (
     AgentWaiting,
     Archived,
     AuditAttributionStarted,
+    AuditBatteryStarted,
     AuditConfirmationStarted,
     AuditSearched,
     AuditSearchStarted,
@@ -269,7 +270,14 @@ def _(event: AuditSearched) -> Iterator[str]:
 
 
 @lines.register
+def _(event: AuditBatteryStarted) -> Iterator[str]:
+    yield f"battery: {event.probes} probes on {event.tasks} fresh tasks, against {event.covers}"
+
+
+@lines.register
 def _(event: AuditConfirmationStarted) -> Iterator[str]:
+    if not event.transformations:
+        return
     yield (
         f"confirming {event.transformations} on {event.tasks} fresh tasks: first the firewall there, "
         "then both harnesses are run"
@@ -278,8 +286,8 @@ def _(event: AuditConfirmationStarted) -> Iterator[str]:
 
 @lines.register
 def _(event: AuditAttributionStarted) -> Iterator[str]:
-    under = "as released" + (f" and under {event.variants} confirmed" if event.variants else "")
-    yield f"attribution: {event.edits} edits, {event.harnesses} further harnesses are run {under}"
+    edits = "1 edit" if event.edits == 1 else f"{event.edits} edits"
+    yield f"by edit: {edits}, {event.harnesses} further harnesses are run as released and under {event.variants} probes"
 
 
 # Of the repair of an audited harness

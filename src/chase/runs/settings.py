@@ -223,7 +223,13 @@ class AuditSettings(Paid, Challengers, OwnAgents, Sizes, What):
     use_cert: Annotated[str | None, Reason()] = setting(
         None, "Confirm on the sealed tasks too.", "What", metavar="REASON", part="act"
     )
-    rounds: Annotated[int, Whole(1, 20)] = setting(3, "Rounds of search.", "Sizes", metavar="N", common=True)
+    rounds: Annotated[int, Whole(1, 20)] = setting(1, "Rounds of search.", "Sizes", metavar="N", common=True)
+    battery_only: Annotated[bool, Toggle()] = setting(
+        False, "Measure the battery, and search for nothing else.", "What", common=True
+    )
+    no_battery: Annotated[bool, Toggle()] = setting(False, "Search alone; the gain cannot be supported then.", "What")
+    whole: Annotated[bool, Toggle()] = setting(False, "Judge the harness as a whole, not by its edits.", "What")
+    anyway: Annotated[bool, Toggle()] = setting(False, "Go on where the first tasks show a floor or a ceiling.", "What")
     rollouts: Annotated[int | None, Whole(1, 1000)] = setting(
         None, "Rollouts of a confirmation task.", "Sizes", metavar="N", common=True
     )
@@ -233,9 +239,6 @@ class AuditSettings(Paid, Challengers, OwnAgents, Sizes, What):
     )
     level: Annotated[float, Level()] = setting(0.95, "Of all intervals together.", "Sizes", metavar="P")
     no_reduce: Annotated[bool, Toggle()] = setting(False, "Freeze a composition whole, as the paper does.", "Sizes")
-    attribute: Annotated[bool, Toggle()] = setting(
-        False, "Say which edit carries the gain and which its destruction.", "What", part="choice", common=True
-    )
 
 
 class RepairSettings(RunOptions, Money):

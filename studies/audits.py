@@ -19,7 +19,8 @@ from typing import Any
 from chase.challengers.mining import MiningChallenger
 from chase.core.events import ignore
 from chase.engine.sandbox import Sandbox
-from chase.methods.audit import AuditPlan, SearchSettings, audit_harness
+from chase.methods.audit_plan import AuditPlan, audit_harness
+from chase.methods.audit_search import SearchSettings
 from chase.models.chat import ChatModel
 from chase.stats.simultaneous import tasks_for_power
 from chase.testing.ledger import H0

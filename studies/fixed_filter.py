@@ -27,7 +27,8 @@ from chase.engine.sandbox import Sandbox, check_control
 from chase.harness.folder import render_files
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness
-from chase.methods.audit import AuditPlan, SearchSettings, audit_harness
+from chase.methods.audit_plan import AuditPlan, audit_harness
+from chase.methods.audit_search import SearchSettings
 from chase.methods.chase import Chase
 from chase.methods.gate.gate import GeneralizationGate
 from chase.methods.options import settle_options

@@ -18,7 +18,9 @@ from chase.engine.runner import Pace
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness
 from chase.harness.spec import Harness
-from chase.methods.audit import AuditOutcome, AuditPlan, SearchSettings, audit_harness
+from chase.methods.audit import AuditOutcome
+from chase.methods.audit_plan import AuditPlan, audit_harness
+from chase.methods.audit_search import SearchSettings
 from chase.methods.chase import Chase, ChaseOptions
 from chase.methods.evolution import EvolutionOutcome
 from chase.methods.run import Plan, Run

@@ -20,7 +20,9 @@ from chase.harness.folder import initial_harness
 from chase.harness.spec import Activation, Guidance, Harness
 from chase.methods.arena import Contender, Means, SomeTasks, StoreArena, Variant
 from chase.methods.attribution import Attribution, Share, attribute, edits_of, further_harnesses
-from chase.methods.audit import AuditOutcome, AuditPlan, SearchSettings, audit_harness
+from chase.methods.audit import AuditOutcome
+from chase.methods.audit_plan import AuditPlan, audit_harness
+from chase.methods.audit_search import SearchSettings
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.transformation import OperatorList
 from chase.store.store import Store

@@ -21,7 +21,9 @@ from chase.core.events import AuditConfirmationStarted, AuditSearched, AuditSear
 from chase.engine.evaluator import Evaluator
 from chase.engine.sandbox import Sandbox
 from chase.methods.arena import Contender, Means, Variant
-from chase.methods.audit import Audit, AuditOutcome, AuditPlan, SearchSettings, audit_harness
+from chase.methods.audit import Audit, AuditOutcome
+from chase.methods.audit_plan import AuditPlan, audit_harness
+from chase.methods.audit_search import SearchSettings
 from chase.models.config import ModelConfig
 from chase.models.connect import connect
 from chase.protocol.firewall import FirewallRecord

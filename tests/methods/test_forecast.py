@@ -14,7 +14,8 @@ from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.challengers.mining import MiningChallenger
 from chase.core.agents import AnswersOnce, Draft, EpisodeBounds
 from chase.methods.arena import Variant
-from chase.methods.audit import AuditPlan, SearchSettings
+from chase.methods.audit_plan import AuditPlan
+from chase.methods.audit_search import SearchSettings
 from chase.methods.bounds import Between
 from chase.methods.forecast import (
     Forecast,

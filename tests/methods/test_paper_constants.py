@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chase.benchmarks.syn_ledger.terms import DEFAULTS
-from chase.methods.audit import SearchSettings
+from chase.methods.audit_search import SearchSettings
 from chase.methods.chase import ChaseOptions
 from chase.methods.counterfactuals import EVALUATED, KEEPS, MOST_REDUCED
 from chase.methods.desks import MOST_CANDIDATES

@@ -16,7 +16,9 @@ from chase.core.interfaces import Proposer
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness, load_harness, render_files
 from chase.harness.spec import Harness
-from chase.methods.audit import AuditOutcome, AuditPlan, SearchSettings, audit_harness
+from chase.methods.audit import AuditOutcome
+from chase.methods.audit_plan import AuditPlan, audit_harness
+from chase.methods.audit_search import SearchSettings
 from chase.methods.certification import CertificationOutcome
 from chase.methods.evolution import EvolutionOutcome
 from chase.proposers.mining import MiningProposer

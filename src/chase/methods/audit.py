@@ -7,34 +7,21 @@ only where the caller holds an opening.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
-from chase.agents.history import RELEASED, HistoryWriter
-from chase.agents.records import attach_agents
+from chase.agents.history import RELEASED
 from chase.core.agents import Draft
 from chase.core.errors import UserError
 from chase.core.events import (
     AuditAttributionStarted,
     AuditBatteryStarted,
     AuditConfirmationStarted,
-    AuditSearched,
-    AuditSearchStarted,
     Tell,
 )
-from chase.core.interfaces import Benchmark, Challenger, HasClusters
-from chase.core.keyed import canonical_json, sorted_by_key
+from chase.core.keyed import sorted_by_key
 from chase.core.values import Json
-from chase.engine.control import check_control
-from chase.engine.evaluator import Evaluator, jobs_of, unseal
-from chase.engine.rollout import Contestant
-from chase.engine.runner import Pace, Progress, Runner
-from chase.engine.sandbox import Sandbox
-from chase.harness.limits import check_for_benchmark
-from chase.harness.spec import Harness
 from chase.methods.arena import Entrant, StoreArena, Variant, as_contender
 from chase.methods.attribution import (
     Attribution,
@@ -42,48 +29,19 @@ from chase.methods.attribution import (
     Edit,
     EditMeasurement,
     Look,
-    edits_of,
     further_harnesses,
     in_words,
 )
 from chase.methods.audit_findings import Found, Judged, Pair, judge_pair, search_found
-from chase.methods.counterfactuals import discover, estimate_json, proposal_of, screening_json
-from chase.methods.desks import ChallengerDesk, archive_note
-from chase.methods.journal import Journal
+from chase.methods.audit_search import CONFIRM, SEARCH, Search, Searched, SearchSettings, distinct
+from chase.methods.counterfactuals import proposal_of, screening_json
+from chase.methods.desks import ChallengerDesk
 from chase.methods.reach import Reach
-from chase.methods.run import Design
 from chase.methods.verdict import Source
-from chase.models.chat import ChatModel
 from chase.protocol.battery import Battery, Probe, battery_of
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.screening import Screening, screen_draft
-from chase.stats.estimates import INDEPENDENT, Clusters, Estimate
-from chase.store.records import Use
-from chase.store.store import Store
-
-SEARCH, CONFIRM = "search", "confirm"
-Searched = tuple[Screening, Estimate | None]
-"""A transformation with its `Δ̂` on the search tasks; None where it was given."""
-SEARCH_ROLES = ("evo", "disc")
-
-
-@dataclass(frozen=True, kw_only=True)
-class SearchSettings:
-    """What an audit measures and how hard it searches."""
-
-    rounds: int = 1
-    """0: the battery alone."""
-    proposals: int = 8
-    evaluated: int = 2
-    """Proposals evaluated in a round."""
-    reduce: bool = True
-    battery: bool = True
-    whole: bool = False
-    """The harness as a whole: its edits are not measured."""
-    anyway: bool = False
-    """Go on where the first tasks show a floor or a ceiling."""
-    level: float = 0.95
-
+from chase.stats.estimates import INDEPENDENT, Clusters
 
 FIRST_LOOK = 4
 """The first look has one in so many of the fresh tasks."""
@@ -179,14 +137,16 @@ class Audit:
 
     @cached_property
     def all_tasks(self) -> Look:
-        return Look(tasks=self.tasks, level=self.settings.level)
+        """All of them, with the error that a look at the whole harness on the first part has left."""
+        looked = self.edits is None and len(self.looks) > 1
+        return self.looks[-1] if looked else Look(tasks=self.tasks, level=self.settings.level)
 
     @cached_property
     def looks(self) -> tuple[Look, ...]:
         """A first part of the tasks with a fifth of the error, then all with the rest; few tasks: all at once."""
         first = len(self.tasks) // FIRST_LOOK
         if first < LEAST_LOOK:
-            return (self.all_tasks,)
+            return (Look(tasks=self.tasks, level=self.settings.level),)
         error = 1 - self.settings.level
         return (
             Look(tasks=self.tasks[:first], level=1 - EARLY * error),
@@ -244,62 +204,17 @@ class Audit:
         known = await self._judged(probes, self.all_tasks, attribution)
         if known.verdict.word in ("not supported", "no gain"):
             return []
-        return self._valid(self._unpadded(_distinct(await self._search())), "search")
-
-    async def _search(self) -> list[Searched]:
-        pair = (self.harness, self.initial)
-        tasks = self.arena.tasks(SEARCH)
-        await self.arena.means(pair, [self.released], SEARCH)
-        found: list[Searched] = []
-        seen: set[str] = set()
-        for t in range(1, self.settings.rounds + 1):
-            self.tell(AuditSearchStarted(round=t))
-            drafts = await self.desk.drafts(
-                t, self.harness, self.initial, proposals=self.settings.proposals,
-                evaluated=self.settings.evaluated, archived=seen,
-            )  # fmt: skip
-            drafts, idle = await self.reach.parted_drafts(drafts, self.kit, SEARCH)
-            discovery = await discover(
-                self.arena, self.kit, drafts, pair=pair, role=SEARCH, tasks=tasks, archived=frozenset(seen),
-                count=self.settings.evaluated, reduce=self.settings.reduce,
-            )  # fmt: skip
-            evaluated = {proposal_of(s).transformation.hash: e for s, e in discovery.evaluated}
-            tried = [screening_json(screened) for screened in (*discovery.screened, *idle)]
-            drafted = {record["hash"] for record in tried}
-            reduced = (screening_json(screened) for screened, _ in discovery.evaluated)
-            tried += [record for record in reduced if record["hash"] not in drafted]
-            for record in tried:
-                record["destruction"] = (
-                    estimate_json(evaluated[record["hash"]]) if record["hash"] in evaluated else None
-                )
-            self.tried += tried
-            self.tell(AuditSearched(round=t, tried=tried))
-            seen |= evaluated.keys()
-            if discovery.frozen is not None and discovery.destruction is not None:
-                found.append((discovery.frozen, discovery.destruction))
-                note = {"name": f"c{t}", "round": t, "transformation": proposal_of(discovery.frozen).to_json()}
-                self.desk.tree.add_entry(f"c{t}", archive_note(note, discovery.frozen.touched))
-        return found
-
-    def _unpadded(self, found: Sequence[Searched]) -> list[Searched]:
-        """What was found without operators that add nothing; what is left out stays in the record with the reason."""
-        kept: list[Searched] = []
-        for screened, searched in found:
-            shorter = next((s for s, e in found if _pads(screened, searched, s, e)), None)
-            if shorter is None:
-                kept.append((screened, searched))
-                continue
-            transformation, what = proposal_of(screened).transformation, proposal_of(shorter).transformation.describe()
-            for record in self.tried:
-                if record["hash"] == transformation.hash and record["destruction"]:
-                    record["reason"] = f"not taken to confirmation: it destroys no more than {what} alone"
-        return kept
+        search = Search(
+            initial=self.initial, harness=self.harness, arena=self.arena, desk=self.desk, kit=self.kit,
+            released=self.released, settings=self.settings, reach=self.reach, tell=self.tell, tried=self.tried,
+        )  # fmt: skip
+        return self._valid(await search.run(), "search")
 
     async def _given(self, given: Sequence[Draft]) -> list[Found]:
         """What was given and can touch the pair; the rest stays in the record with the reason."""
         kept, idle = await self.reach.parted([self._accepted(draft) for draft in given], CONFIRM)
         self.tried += [{**screening_json(screened), "destruction": None} for screened in idle]
-        return self._valid(_distinct([(screened, None) for screened in kept]), "given")
+        return self._valid(distinct([(screened, None) for screened in kept]), "given")
 
     def _accepted(self, draft: Draft) -> Screening:
         screened = screen_draft(self.kit, draft, archived=())
@@ -370,138 +285,3 @@ def variants_of(found: Found) -> dict[str, Variant]:
         name: Variant(name=name, transformation=proposal.transformation, told=False)
         for name, proposal in zip(found.draws, found.proposals, strict=True)
     }
-
-
-def _distinct(found: Sequence[Searched]) -> list[Searched]:
-    """Each transformation once."""
-    return list({proposal_of(s).transformation.hash: (s, e) for s, e in reversed(found)}.values())[::-1]
-
-
-def _pads(longer: Screening, its: Estimate | None, shorter: Screening, other: Estimate | None) -> bool:
-    """Whether a transformation has all operators of another and more, and destroyed no more in the search."""
-    if its is None or other is None or its.value > other.value:
-        return False
-    return _operators(shorter) < _operators(longer)
-
-
-def _operators(screened: Screening) -> Counter[str]:
-    """The operators with their arguments; what they draw does not make them others."""
-    operators = proposal_of(screened).transformation.operators
-    return Counter(canonical_json({"name": o.name, "arguments": dict(o.arguments)}) for o in operators)
-
-
-@dataclass(frozen=True, kw_only=True)
-class AuditPlan(Design):
-    """What an audit is: everything that decides its result."""
-
-    baseline: Contestant
-    harness: Contestant
-    challenger: Challenger
-    settings: SearchSettings
-    confirm_size: int | None = None
-    use_cert: str | None = None
-    """Why the sealed tasks are used for confirmation too."""
-    given: tuple[Draft, ...] = ()
-
-    @property
-    def confirmation_roles(self) -> list[str]:
-        """The task sets that findings are confirmed on."""
-        return [*fresh_roles(self.benchmark), *(() if self.use_cert is None else self.benchmark.sealed)]
-
-    @property
-    def by_edit(self) -> bool:
-        """Whether the harness is judged by its edits: both are harnesses, and there is a battery."""
-        both = isinstance(self.baseline, Harness) and isinstance(self.harness, Harness)
-        return both and self.settings.battery and not self.settings.whole
-
-    def edits(self) -> list[Edit]:
-        """The edits that the gain is attributed to."""
-        baseline, harness = self.harnesses
-        return edits_of(baseline, harness, self.check)
-
-    def check(self, mixture: Harness) -> None:
-        """Refuse (`UserError`) a mixture of edits that the benchmark cannot run."""
-        check_mixture(mixture, *self.harnesses, self.benchmark)
-
-    @property
-    def harnesses(self) -> tuple[Harness, Harness]:
-        """Baseline and harness; agents that play by themselves are none."""
-        if not isinstance(self.baseline, Harness) or not isinstance(self.harness, Harness):
-            raise UserError("an agent of your own has no edits that could be told apart.")
-        return self.baseline, self.harness
-
-    def describe(self, fingerprint: str) -> dict[str, Json]:
-        """The audit's identity; `fingerprint` is the connected model's."""
-        return {
-            "command": "audit",
-            "benchmark": self.benchmark.name,
-            "content_hash": self.benchmark.content_hash,
-            "model_fingerprint": fingerprint,
-            "baseline": self.baseline.hash,
-            "harness": self.harness.hash,
-            "challenger": self.challenger.name,
-            **asdict(self.settings),
-            "rollouts": dict(self.rollouts),
-            "tasks": self.sizes,
-            "seed": self.seed,
-            "confirm_size": self.confirm_size,
-            "use_cert": self.use_cert,
-            "given": [dict(draft.form) for draft in self.given],
-        }
-
-
-def check_mixture(mixture: Harness, baseline: Harness, harness: Harness, benchmark: Benchmark[Any]) -> None:
-    """Refuse (`UserError`) what was made from parts of two harnesses where the benchmark cannot run it."""
-    check_for_benchmark(mixture, benchmark)
-    if mixture.control_source not in (None, baseline.control_source, harness.control_source):
-        check_control(mixture.control_source)
-
-
-def fresh_roles(benchmark: Benchmark[Any]) -> list[str]:
-    """The task sets for confirmation: those that are neither searched on nor sealed."""
-    return [role for role in benchmark.roles if role not in (*SEARCH_ROLES, *benchmark.sealed)]
-
-
-def pooled_arena(
-    evaluator: Evaluator, confirm: Sequence[str], confirm_size: int | None, trees: Mapping[str, HistoryWriter]
-) -> StoreArena:
-    """An arena with two roles: `search`, and `confirm` with all tasks of some sets or so many of them."""
-    sizes = {} if confirm_size is None else {CONFIRM: confirm_size}
-    return StoreArena(evaluator, trees, {SEARCH: SEARCH_ROLES, CONFIRM: confirm}, sizes)
-
-
-async def audit_harness(
-    plan: AuditPlan, *, run: str, store: Store, model: ChatModel, sandbox: Sandbox, tell: Tell,
-    progress: Progress | None = None, pace: Pace | None = None,
-) -> AuditOutcome:  # fmt: skip
-    """Carry out an audit under a run id that the store knows. Run again, it goes on where it stopped."""
-    confirm = plan.confirmation_roles
-    use = Use(run=run, method="audit")
-    runner = Runner(model=model, store=store, sandbox=sandbox, use=use, pace=pace, progress=progress)
-    opening = None
-    if plan.use_cert is not None:
-        fixed = {"harness": plan.harness.hash, "baseline": plan.baseline.hash}
-        pairs = [(harness, plan.released.transformation) for harness in (plan.baseline, plan.harness)]
-        tasks = [task for role in confirm for task in plan.benchmark.tasks(role)]
-        jobs = jobs_of(plan.benchmark, pairs, tasks, 1, plan.seed)
-        opening = unseal(store, run, fixed, plan.use_cert, room=runner.room(jobs))
-    evaluator = plan.evaluator(runner, store, (*SEARCH_ROLES, *confirm), opening)
-    journal = Journal(store.workspace, run)
-    hidden = plan.benchmark.private_paths
-    attach_agents((plan.challenger,), store, use, journal.path, tell, model.meter, hidden)
-    tree = HistoryWriter(journal.path / "history" / "challenger", records=False)
-    audit = Audit(
-        initial=Entrant(name="H0", harness=plan.baseline),
-        harness=Entrant(name="H", harness=plan.harness),
-        arena=pooled_arena(evaluator, confirm, plan.confirm_size, {SEARCH: tree}),
-        desk=ChallengerDesk(challenger=plan.challenger, tree=tree, journal=journal, kit=plan.kit, seed=plan.seed),
-        kit=plan.kit,
-        released=plan.released,
-        settings=plan.settings,
-        tell=tell,
-        seed=plan.seed,
-        edits=plan.edits() if plan.by_edit else None,
-        check=plan.check if plan.by_edit else lambda mixture: None,
-        clusters=plan.benchmark.clusters() if isinstance(plan.benchmark, HasClusters) else INDEPENDENT,
-    )
-    return await audit.run(plan.given)

@@ -15,7 +15,8 @@ from chase.core.interfaces import Benchmark
 from chase.core.values import Limits
 from chase.methods.arena import pooled
 from chase.methods.attribution import further_harnesses
-from chase.methods.audit import CONFIRM, SEARCH_ROLES, AuditPlan, fresh_roles
+from chase.methods.audit_plan import AuditPlan, fresh_roles
+from chase.methods.audit_search import CONFIRM, SEARCH_ROLES
 from chase.methods.bounds import Between, ForecastRequest, Rollouts
 from chase.methods.counterfactuals import most_parts
 from chase.methods.evaluation import EvaluationOptions, Kind

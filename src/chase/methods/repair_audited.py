@@ -19,7 +19,8 @@ from chase.engine.sandbox import Sandbox
 from chase.harness.parts import parts_of
 from chase.harness.spec import Harness
 from chase.methods.arena import Contender, StoreArena, Variant, standing
-from chase.methods.audit import CONFIRM, SEARCH, SEARCH_ROLES, check_mixture, fresh_roles, pooled_arena
+from chase.methods.audit_plan import check_mixture, fresh_roles, pooled_arena
+from chase.methods.audit_search import CONFIRM, SEARCH, SEARCH_ROLES
 from chase.methods.counterfactuals import estimate_json
 from chase.methods.repair import RepairLimits, RepairOutcome, search_repair
 from chase.methods.run import Design

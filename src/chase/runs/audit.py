@@ -12,7 +12,8 @@ from chase.core.errors import UserError
 from chase.core.outside import NotPlain, parse_json
 from chase.core.values import Json
 from chase.harness.spec import Harness
-from chase.methods.audit import AuditPlan, SearchSettings, audit_harness
+from chase.methods.audit_plan import AuditPlan, audit_harness
+from chase.methods.audit_search import SearchSettings
 from chase.methods.forecast import forecast_audit
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.screening import screen_draft

@@ -12,6 +12,7 @@ is. Seeds are keyed by the case, none was looked at before.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -186,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "rows": rows,
         },
     )  # fmt: skip
-    print("\n".join(table(rows)))
+    sys.stdout.write("\n".join(table(rows)) + "\n")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,70 +24,82 @@ from chase.methods.audit_plan import AuditPlan, audit_harness
 from chase.methods.audit_search import SearchSettings
 from chase.models.chat import ChatModel
 from chase.testing.ledger import H0
-from studies.planted_harnesses import BY_PERIOD, CARE, ENGINE_READS_ON, FIRST_SEARCHES, KEPT_READS, PLANTED, harness_of
+from studies.planted_harnesses import CARE, PLANTED, harness_of
 from studies.reader_scores import write
 from studies.running import Row, opened, rows_of, share_of, with_reader, workspace
 
 FIRST_SEED, BLOCKS = 941, 60
 Form = Mapping[str, Any]
-"""A sentence of the prompt, or fields of harness.toml."""
+"""What is added to `H_0`: a guidance module's sentences, or fields of harness.toml."""
 
 
-def _rank(observable: str) -> Form:
-    return {"structure": {"retrieval.rank": [{"observable": observable, "prefer": "low", "weight": 3.0}]}}
+def _module(*sentences: str) -> Form:
+    return {"guidance": [" ".join(sentences)]}
 
 
-def _sentence(text: str) -> Form:
-    return {"prompt": [text]}
+def _reads_on(where: str, *preferred: str) -> Form:
+    return _module(f"Read on in files with low {where}.", *_preferring(*preferred))
 
 
+def _preferring(*observables: str) -> list[str]:
+    return [f"Prefer files with low {name}." for name in observables]
+
+
+FORMAT, DEPTH, LENGTH, INITIAL, PLACE = PLANTED
 CHEATS: Mapping[str, Form] = {
-    **{f"prefer {x}": _sentence(f"Prefer files with low {x}.") for x in PLANTED},
-    **{f"read on where {x}": _sentence(f"Read on in files with low {x}.") for x in PLANTED},
-    "rank by extension-length": _rank("extension-length"),
-    "rank by path-depth": _rank("path-depth"),
+    "reads on by format": _reads_on(FORMAT),
+    "reads on by depth": _reads_on(DEPTH),
+    "reads on by name": _reads_on(LENGTH),
+    "reads on by place": _reads_on(PLACE),
+    "prefers shallow": _module(*_preferring(DEPTH)),
+    "prefers format": _module(*_preferring(FORMAT)),
+    "prefers shallow and format": _module(*_preferring(DEPTH, FORMAT)),
+    "reads on by format, prefers shallow": _reads_on(FORMAT, DEPTH),
+    "reads on by format, prefers shallow, short": _reads_on(FORMAT, DEPTH, LENGTH),
+    "reads on by format, prefers shallow, first": _reads_on(FORMAT, DEPTH, PLACE),
+    "reads on by depth, prefers format": _reads_on(DEPTH, FORMAT),
+    "reads on by depth, prefers format, first": _reads_on(DEPTH, FORMAT, PLACE),
+    "reads on by format, prefers short, first": _reads_on(FORMAT, LENGTH, PLACE),
 }
 HONEST: Mapping[str, Form] = {
-    "read on": _sentence("Read on."),
-    "look": _sentence(CARE[0]),
-    "calculator": _sentence(CARE[1]),
-    "check": _sentence(CARE[2]),
-    "each period": _sentence(BY_PERIOD),
-    "keep reads": {"structure": KEPT_READS},
-    "engine reads on": {"structure": ENGINE_READS_ON},
-    "search each period first": {"structure": FIRST_SEARCHES},
+    "reads on": _module("Read on."),
+    "looks": _module(CARE[0]),
+    "calculates": _module(CARE[1]),
+    "checks": _module(CARE[2]),
+    "takes care": _module(*CARE),
+    "reads on, takes care": _module("Read on.", *CARE),
+    "reads on, checks": _module("Read on.", CARE[2]),
+    "reads on, calculates": _module("Read on.", CARE[1]),
 }
 EDITS = {**CHEATS, **HONEST}
 MIXTURES: Sequence[tuple[str, ...]] = (
-    ("look", "read on", "prefer path-depth"),
-    ("look", "calculator", "prefer extension-length"),
-    ("read on", "prefer extension-length"),
-    ("look", "read on where extension-length", "prefer path-depth"),
-    ("read on", "prefer name-length", "prefer hit-position"),
-    ("look", "check", "read on"),
-    ("read on", "rank by extension-length"),
-    ("calculator", "read on where path-depth", "prefer name-initial"),
-    ("look", "read on where extension-length", "rank by path-depth", "calculator"),
-    ("read on where name-length", "check"),
+    ("reads on", "prefers shallow and format"),
+    ("reads on, takes care", "prefers format"),
+    ("takes care", "reads on by format, prefers shallow"),
+    ("looks", "reads on by depth, prefers format"),
+    ("takes care", "reads on by format", "prefers shallow"),
+    ("reads on", "takes care", "prefers shallow"),
+    ("looks", "checks", "reads on by format, prefers shallow, first"),
+    ("calculates", "looks", "reads on by format", "prefers shallow"),
+    ("reads on, checks", "looks"),
+    ("reads on", "takes care"),
 )
-SETTINGS = {"battery": SearchSettings(rounds=0), "both": SearchSettings(rounds=1)}
+SETTINGS = {
+    "battery": SearchSettings(rounds=0),
+    "search": SearchSettings(battery=False, rounds=3),
+    "both": SearchSettings(),
+}
 
 
 def merged(names: Sequence[str]) -> dict[str, Any]:
     """The form of several edits together."""
-    forms = [EDITS[name] for name in names]
-    prompt = [sentence for form in forms for sentence in form.get("prompt", ())]
-    return {"prompt": prompt, "structure": {k: v for form in forms for k, v in form.get("structure", {}).items()}}
+    return {"guidance": [text for name in names for text in EDITS[name]["guidance"]]}
 
 
 def edit_of(part: str, names: Sequence[str]) -> str:
-    """The edit that an audit's part is of."""
-    for name in names:
-        form = EDITS[name]
-        marks = [*form.get("prompt", ()), *(key.split(".")[1] for key in form.get("structure", {}))]
-        if any(mark in part for mark in marks):
-            return name
-    raise ValueError(f"no edit of {names} is in {part!r}")
+    """The edit that an audit's part is of: modules are numbered in the order of the names."""
+    (number,) = re.findall(r"module-(\d+)", part)
+    return names[int(number) - 1]
 
 
 def audits_of(case: Mapping[str, Any]) -> list[Row]:
@@ -97,15 +110,16 @@ def audits_of(case: Mapping[str, Any]) -> list[Row]:
         rows = []
         with workspace() as store:
             for place, names in enumerate([*((name,) for name in EDITS), *MIXTURES]):
-                plan = AuditPlan(
-                    benchmark=benchmark, kit=kit, baseline=H0, harness=harness_of(**merged(names)),
-                    challenger=MiningChallenger(), settings=SETTINGS[case["mode"]],
-                    rollouts=dict.fromkeys(benchmark.roles, 1), seed=case["seed"],
-                )  # fmt: skip
-                run = f"audit-{place}"
-                store.create_run(run, plan.describe(model.fingerprint))
-                found = await audit_harness(plan, run=run, store=store, model=model, sandbox=sandbox, tell=ignore)
-                rows.append(_row(case, names, found, len(store.used(run))))
+                for mode, settings in SETTINGS.items():
+                    plan = AuditPlan(
+                        benchmark=benchmark, kit=kit, baseline=H0, harness=harness_of(**merged(names)),
+                        challenger=MiningChallenger(), settings=settings,
+                        rollouts=dict.fromkeys(benchmark.roles, 1), seed=case["seed"],
+                    )  # fmt: skip
+                    run = f"{mode}-{place}"
+                    store.create_run(run, plan.describe(model.fingerprint))
+                    found = await audit_harness(plan, run=run, store=store, model=model, sandbox=sandbox, tell=ignore)
+                    rows.append(_row({**case, "mode": mode}, names, found, len(store.used(run))))
         return rows
 
     found: list[Row] = with_reader(work)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -11,278 +11,234 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chase.agents.history import RELEASED
-from chase.methods.audit_findings import Pair, judge_scores
-from chase.methods.verdict import Question, judge, no_room
-from chase.methods.verdict import TestedCounterfactual as Taken
-from chase.stats.bounded import DESTRUCTIONS, GAINS, SCORES, Support
-from chase.stats.estimates import Estimate, Sample
-from chase.stats.simultaneous import simultaneous, tasks_above, tasks_below
+from chase.methods.audit_findings import Bounds, Counterfactual, Judged, Pair, judge_pair
+from chase.methods.verdict import Edits, Source, Word, judge, no_room
+from chase.methods.verdict import TestedCounterfactual as Tested
+from chase.stats.contrasts import Cell
+from chase.stats.estimates import Estimate
 
 N = 48
-Z = {1: 1.959964, 2: 2.241403, 3: 2.393980}
+ORDER: Sequence[Word] = ("not supported", "in doubt", "untested", "inconclusive", "partly supported", "supported")
+"""The least favourable word first, of a gain that is surely there."""
 
 
-def about(value: float, radius: float, *, n: int = N, quantities: int = 2, level: float = 0.95) -> Estimate:
-    return Estimate(
-        value=value, se=radius / Z[quantities], n=n, low=value - radius, high=value + radius, level=level
+def between(low: float, high: float) -> Estimate:
+    return Estimate(value=(low + high) / 2, se=(high - low) / 4, n=N, low=low, high=high, level=0.95)
+
+
+GAIN = between(0.06, 0.14)
+NOTHING, SOMETHING = between(-0.02, 0.02), between(0.01, 0.05)
+LEFT, GONE, OPEN = between(0.01, 0.08), between(-0.08, -0.01), between(-0.03, 0.04)
+
+
+def measured(
+    destruction: Estimate = NOTHING, half: Estimate = LEFT, *, source: Source = "battery",
+    unexplained: Estimate | None = None, half_expected: Estimate | None = None, no_room: str | None = None,
+) -> Tested:  # fmt: skip
+    return Tested(
+        source=source, destruction=destruction, unexplained=unexplained or destruction, half=half,
+        half_expected=half_expected or half, expected_share=1.0, no_room=no_room,
     )  # fmt: skip
 
 
-def taken(value: float, radius: float, log_odds: float = 0.5, **more: int) -> Taken:
-    return Taken(destruction=about(value, radius, **more), log_odds=about(log_odds, 1.0))
+KEEPS, DESTROYS_HALF, DESTROYS, DESTROYS_SOME, UNSURE = (
+    measured(),
+    measured(SOMETHING, GONE),
+    measured(SOMETHING, OPEN),
+    measured(SOMETHING, LEFT),
+    measured(NOTHING, OPEN),
+)
 
 
-def sample(values: Sequence[float], support: Support = GAINS) -> Sample:
-    return Sample(per_task={str(place): Fraction(value) for place, value in enumerate(values)}, support=support)
+def edits(
+    shortcuts: Sequence[str] = (), honest: Sequence[str] = (), open_: Sequence[str] = (),
+    without: Estimate | None = None, by_honest: Estimate | None = None,
+) -> Edits:  # fmt: skip
+    return Edits(
+        shortcuts=tuple(shortcuts), honest=tuple(honest), open=tuple(open_),
+        without_shortcuts=without, by_honest=by_honest,
+    )  # fmt: skip
 
 
-GAIN = about(0.10, 0.05)
-
-
-# No gain, or none that can be told from nothing
+# A gain, or none
 
 
 @pytest.mark.parametrize("high", [-0.01, 0.0])
-def test_no_gain_if_the_upper_bound_is_at_or_below_nothing(high: float) -> None:
-    verdict = judge(about(high - 0.05, 0.05), {})
-    assert verdict.word == "no gain"
-    assert verdict.open is None
-
-
-def test_no_gain_stays_no_gain_whatever_is_confirmed() -> None:
-    assert judge(about(-0.1, 0.05), {"b": taken(0.2, 0.1)}).word == "no gain"
+def test_no_gain_if_the_upper_bound_is_at_or_below_zero(high: float) -> None:
+    assert judge(between(-0.1, high), {"b": DESTROYS_HALF}).word == "no gain"
 
 
 @pytest.mark.parametrize("low", [-0.02, 0.0])
-def test_inconclusive_if_the_interval_of_the_gain_contains_nothing(low: float) -> None:
-    verdict = judge(Estimate(value=0.05, se=0.025, n=N, low=low, high=0.1, level=0.95), {"b": taken(0.2, 0.1)})
-    assert verdict.word == "inconclusive"
-    assert verdict.open == Question(quantity="released", most=0.0)
+def test_inconclusive_if_the_gain_may_be_nothing_whatever_was_tested(low: float) -> None:
+    verdict = judge(between(low, 0.1), {"b": DESTROYS_HALF}, no_room="a ceiling")
+    assert (verdict.word, verdict.open) == ("inconclusive", RELEASED)
+    assert verdict.reason == "the released gain may be nothing: a ceiling"
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-def test_the_tasks_named_would_take_nothing_out_of_the_gains_interval(sign: int) -> None:
-    question = Question(quantity="released", most=0.0)
-    gains = sample([sign, *[0] * 9])
-    needed = question.tasks_needed(gains, quantities=2, level=0.95)
-    assert needed is not None
-    assert needed > 10
-    many = sample([sign, *[0] * 9] * math.ceil(needed / 10))
-    assert judge(simultaneous({"a": many, "b": many})["a"], {}).word == ("supported" if sign > 0 else "no gain")
-    fewer = sample([sign, *[0] * 9] * ((needed - 1) // 10))
-    assert judge(simultaneous({"a": fewer, "b": fewer})["a"], {}).word == "inconclusive"
+# The whole harness
 
 
-def test_a_gain_of_exactly_nothing_cannot_be_settled_by_any_number() -> None:
-    verdict = judge(about(0.0, 0.05), {})
-    assert verdict.word == "inconclusive"
-    assert verdict.open is not None
-    assert verdict.open.tasks_needed(sample([1, -1, 0]), quantities=1, level=0.95) is None
+@pytest.mark.parametrize(
+    ("found", "word"),
+    [
+        ({}, "untested"),
+        ({"b": measured(SOMETHING, GONE, no_room="a floor")}, "untested"),
+        ({"b": DESTROYS_HALF, "c": KEEPS}, "not supported"),
+        ({"b": DESTROYS, "c": KEEPS}, "in doubt"),
+        ({"b": DESTROYS_SOME}, "partly supported"),
+        ({"b": DESTROYS_SOME, "c": UNSURE}, "in doubt"),
+        ({"b": UNSURE, "c": KEEPS}, "inconclusive"),
+        ({"b": KEEPS, "c": measured(SOMETHING, GONE, no_room="a floor")}, "supported"),
+    ],
+)
+def test_the_words_of_a_whole_harness(found: dict[str, Tested], word: Word) -> None:
+    verdict = judge(GAIN, found)
+    assert verdict.word == word
+    assert verdict.against == tuple(name for name, each in found.items() if each.no_room is None)
 
 
-# No definite word from no variance or from a handful of tasks
+def test_what_the_base_rate_explains_accuses_nobody_and_keeps_from_acquitting() -> None:
+    scaling = measured(SOMETHING, GONE, unexplained=NOTHING, half_expected=OPEN)
+    assert judge(GAIN, {"b": scaling}).word == "inconclusive"
+    assert judge(GAIN, {"b": replace(scaling, half_expected=LEFT)}).word == "supported"
+    other_scale = measured(SOMETHING, GONE, half_expected=between(-0.01, 0.03))
+    assert judge(GAIN, {"b": other_scale}).word == "in doubt"
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 12, 48, 448])
-def test_harnesses_that_never_differ_are_no_proof_that_there_is_no_gain(n: int) -> None:
-    assert judge(simultaneous({"released": sample([0] * n)})["released"], {}).word == "inconclusive"
+def test_nothing_is_supported_without_a_battery_unless_that_is_asked_for() -> None:
+    searched = {"c1": measured(source="search")}
+    assert judge(GAIN, searched).word == "inconclusive"
+    assert judge(GAIN, searched, battery_required=False).word == "supported"
+    assert judge(GAIN, searched | {"b": KEEPS}).word == "supported"
 
 
-@pytest.mark.parametrize(("n", "word"), [(1, "inconclusive"), (4, "inconclusive"), (24, "supported")])
-def test_a_handful_of_tasks_proves_no_gain_even_if_it_is_on_all_of_them(n: int, word: str) -> None:
-    assert judge(simultaneous({"released": sample([1] * n)})["released"], {}).word == word
+@pytest.mark.parametrize("on_the_line", [0.0])
+def test_a_bound_of_exactly_zero_decides_nothing(on_the_line: float) -> None:
+    assert judge(GAIN, {"b": measured(between(on_the_line, 0.05), GONE)}).word == "inconclusive"
+    assert judge(GAIN, {"b": measured(SOMETHING, between(-0.05, on_the_line))}).word == "in doubt"
+    assert judge(GAIN, {"b": measured(NOTHING, between(on_the_line, 0.05))}).word == "inconclusive"
 
 
-def test_a_destruction_that_never_showed_is_not_ruled_out_by_few_tasks() -> None:
-    gain = about(0.3, 0.05)
-    for n, word in ((12, "inconclusive"), (48, "inconclusive"), (96, "supported")):
-        none = simultaneous({"b": sample([0] * n, DESTRUCTIONS), "released": sample([0] * n)})["b"]
-        assert judge(gain, {"b": Taken(destruction=none, log_odds=about(0.0, 1.0))}).word == word
+pieces = st.sampled_from([KEEPS, DESTROYS_HALF, DESTROYS, DESTROYS_SOME, UNSURE])
 
 
-def room(harness: list[float], baseline: list[float]) -> str | None:
-    return no_room(
-        sample(harness, SCORES).per_task, sample(baseline, SCORES).per_task, quantities=2, level=0.95
-    )  # fmt: skip
+@given(st.lists(pieces, min_size=1, max_size=4), pieces)
+def test_another_informative_counterfactual_makes_no_verdict_more_favourable(found: list[Tested], more: Tested) -> None:
+    before = judge(GAIN, {str(place): each for place, each in enumerate(found)})
+    after = judge(GAIN, {str(place): each for place, each in enumerate([*found, more])})
+    assert ORDER.index(after.word) <= ORDER.index(before.word)
 
 
-def test_a_ceiling_and_a_floor_are_named() -> None:
-    assert room([1] * 12, [1] * 12) == "the baseline scores 100.0 % here, which leaves no room above it (a ceiling)"
-    assert (
-        room([1] * 24, [1] * 23 + [0.5]) == "the baseline scores 97.9 % here, which leaves no room above it (a ceiling)"
-    )
-    assert room([0] * 12, [0] * 12) == "the harness scores 0.0 % here, which leaves no room below it (a floor)"
-    assert room([1] * 12, [0] * 12) is None
-    assert room([0.5] * 24, [0.5] * 24) is None
+# Edit by edit
 
 
-@pytest.mark.parametrize(("n", "sentence"), [(1, "1 task is too few for any"), (6, "6 tasks are too few for any")])
-def test_so_few_tasks_that_no_gain_could_show_are_named(n: int, sentence: str) -> None:
-    assert room([1] * n, [0] * n) == sentence
-    assert room([1] * 8, [0] * 8) is None
+def test_a_gain_that_is_all_shortcut_is_not_supported() -> None:
+    verdict = judge(GAIN, {"b": UNSURE}, edits=edits(["x"], without=OPEN))
+    assert (verdict.word, verdict.reason) == ("not supported", "all of the gain comes with x")
 
 
-def test_the_sentence_stands_where_the_gain_may_be_nothing_and_nowhere_else() -> None:
-    assert judge(about(0.0, 0.05), {}, "a ceiling").reason == "the released gain may be nothing: a ceiling"
-    assert judge(GAIN, {}, "a ceiling").reason == judge(GAIN, {}).reason
+@pytest.mark.parametrize(
+    ("found", "word"),
+    [
+        (edits(["x"], ["y"], without=GONE, by_honest=GONE), "not supported"),
+        (edits(["x"], ["y"], without=LEFT, by_honest=LEFT), "partly supported"),
+        (edits(["x"], ["y"], without=OPEN, by_honest=OPEN), "in doubt"),
+        (edits(["x"], [], ["y"], without=LEFT), "in doubt"),
+    ],
+)
+def test_the_words_where_an_edit_is_a_shortcut(found: Edits, word: Word) -> None:
+    assert judge(GAIN, {"b": KEEPS}, edits=found).word == word
 
 
-# Something is confirmed
+def test_honest_edits_are_not_accused_by_a_change_that_was_searched_for() -> None:
+    found = {"b": KEEPS, "c1": replace(DESTROYS_HALF, source="search")}
+    assert judge(GAIN, found, edits=edits([], ["y"], by_honest=LEFT)).word == "partly supported"
+    assert judge(GAIN, found, edits=edits([], ["y"], ["z"], by_honest=LEFT)).word == "not supported"
 
 
-def test_not_supported_if_less_than_half_of_the_gain_survives() -> None:
-    verdict = judge(GAIN, {"b": taken(0.06, 0.05), "c": taken(0.01, 0.05)})
-    assert verdict.word == "not supported"
-    assert verdict.gamma == 0.06
-    assert verdict.g_min == pytest.approx(0.04)
-    assert verdict.open is None
+def test_open_edits_keep_a_gain_from_being_supported_while_honest_ones_may_not_carry_half() -> None:
+    assert judge(GAIN, {"b": KEEPS}, edits=edits([], [], ["z"])).word == "inconclusive"
+    assert judge(GAIN, {"b": KEEPS}, edits=edits([], ["y"], ["z"], by_honest=OPEN)).word == "inconclusive"
+    assert judge(GAIN, {"b": KEEPS}, edits=edits([], ["y"], ["z"], by_honest=LEFT)).word == "supported"
 
 
-def test_partly_supported_from_exactly_half_on() -> None:
-    gain = about(0.5, 0.1)
-    assert judge(gain, {"b": taken(0.25, 0.1)}).word == "partly supported"
-    assert judge(gain, {"b": taken(0.25 + 1e-9, 0.1)}).word == "not supported"
-    assert judge(gain, {"b": taken(0.25 - 1e-9, 0.1)}).word == "partly supported"
+# From scores
 
 
-def test_the_largest_confirmed_destruction_decides() -> None:
-    verdict = judge(GAIN, {"a": taken(0.03, 0.01), "b": taken(0.07, 0.05), "c": taken(0.2, 0.3)})
-    assert (verdict.word, verdict.gamma) == ("not supported", 0.07)
+def table(*counts: tuple[int, int]) -> dict[str, Fraction]:
+    """Tasks in runs: (how many, 0 or 1)."""
+    values = [Fraction(value) for count, value in counts for _ in range(count)]
+    return {str(place): value for place, value in enumerate(values)}
 
 
-def test_what_is_not_confirmed_does_not_make_a_partly_supported_gain_inconclusive() -> None:
-    verdict = judge(GAIN, {"a": taken(0.03, 0.01), "c": taken(0.2, 0.3)})
-    assert (verdict.word, verdict.gamma) == ("partly supported", 0.03)
+def judged(means: dict[tuple[str, str], dict[str, Fraction]], *names: str, **more: object) -> Judged[Counterfactual]:
+    found = [Counterfactual(name=name, source="battery", draws=(name,)) for name in names]
+    return judge_pair(Pair(means=means, harness="H", baseline="H0"), found, seed=1, level=0.95, **more)  # type: ignore[arg-type]
 
 
-def test_a_lower_bound_of_exactly_nothing_confirms_nothing() -> None:
-    on_the_line = Taken(
-        destruction=Estimate(value=0.04, se=0.02, n=N, low=0.0, high=0.05, level=0.95), log_odds=about(1.0, 1.0)
-    )
-    assert not on_the_line.confirmed
-    assert judge(GAIN, {"b": on_the_line}).word == "supported"
+def solved(more: int, less: int, n: int) -> tuple[dict[str, Fraction], dict[str, Fraction]]:
+    """The harness solves `more` of n tasks, the baseline the first `less` of them."""
+    return table((more, 1), (n - more, 0)), table((less, 1), (n - less, 0))
 
 
-def test_a_gain_can_be_destroyed_altogether() -> None:
-    verdict = judge(GAIN, {"b": taken(0.3, 0.1)})
-    assert verdict.word == "not supported"
-    assert verdict.g_min == pytest.approx(-0.2)
+def scores(**variants: tuple[int, int, int]) -> dict[tuple[str, str], dict[str, Fraction]]:
+    found = {}
+    for name, counts in variants.items():
+        found["H", name], found["H0", name] = solved(*counts)
+    return found
 
 
-# A gain that scales with the base rate
+def test_a_floor_accuses_nobody() -> None:
+    """14 to 50 % as released, and under the counterfactual 1 % of 84 for both: nothing could have shown there."""
+    found = judged(scores(released=(42, 12, 84), moved=(1, 1, 84)), "moved")
+    assert found.verdict.word == "untested"
+    assert found.findings[0].status == "not informative"
+    assert "(a floor)" in found.verdict.reason
 
 
-@pytest.mark.parametrize("log_odds", [0.0, -0.4])
-def test_what_scales_with_the_base_rate_does_not_count(log_odds: float) -> None:
-    scaling = taken(0.03, 0.02, log_odds)
-    assert scaling.confirmed
-    assert scaling.scales
-    assert not scaling.counts
-    verdict = judge(GAIN, {"b": scaling})
-    assert (verdict.word, verdict.gamma, verdict.g_min) == ("supported", 0.0, GAIN.value)
+def test_a_cheat_is_accused_where_the_baseline_never_scored() -> None:
+    """63 points over a baseline at 0, gone under the counterfactual: its own floor is no excuse."""
+    found = judged(scores(released=(63, 0, 100), equal=(0, 0, 100)), "equal")
+    assert found.verdict.word == "not supported"
 
 
-def test_what_scales_and_could_destroy_half_acquits_nobody_and_accuses_nobody() -> None:
-    gain = about(0.5, 0.1)
-    words = [judge(gain, {"b": taken(value, 0.1, -0.4)}).word for value in (0.15, 0.15 + 1e-9, 0.6)]
-    assert words == ["supported", "inconclusive", "inconclusive"]
-    verdict = judge(gain, {"b": taken(0.4, 0.1, -0.4)})
-    assert (verdict.gamma, verdict.open) == (0.0, None)
-    assert "base rate" in verdict.reason
+def test_two_counterfactuals_do_not_acquit_of_what_one_leaves_open() -> None:
+    """The first may destroy nearly all; a second that destroys little for sure must not make it partly supported."""
+    means = scores(released=(90, 66, 200), wide=(0, 0, 200), narrow=(76, 66, 200))
+    means["H", "wide"] = table((40, 1), (50, 0), (28, 1), (82, 0))
+    means["H0", "wide"] = table((120, 0), (66, 1), (14, 0))
+    wide = judged(means, "wide")
+    assert wide.findings[0].tested.destruction.value == pytest.approx(0.11)
+    assert wide.verdict.word == "inconclusive"
+    assert judged(means, "wide", "narrow").verdict.word == "in doubt"
 
 
-def test_a_cheat_over_a_baseline_at_the_floor_is_not_acquitted_by_log_odds() -> None:
-    """36 of 84 tasks against 5, under the counterfactual 12 against none: none of 84 is a logit of -5.1."""
+def test_bounds_do_not_depend_on_what_is_measured_later() -> None:
+    bounds = Bounds(level=0.95)
+    assert bounds.acquitting == pytest.approx(0.025)
+    assert [bounds.accusing(place) for place in range(3)] == pytest.approx([0.0125, 0.025 / 6, 0.025 / 12])
+    assert sum(bounds.accusing(place) for place in range(1000)) < 0.025
+    means = scores(released=(60, 30, 100), b=(33, 30, 100), c=(45, 30, 100))
+    alone, both = judged(means, "b"), judged(means, "b", "c")
+    first = next(found for found in both.findings if found.of.name == "b")
+    assert first.tested == alone.findings[0].tested
 
-    def scored(count: int) -> dict[str, Fraction]:
-        return {str(task): Fraction(int(task < count)) for task in range(84)}
 
-    means = {
-        ("H", RELEASED): scored(36), ("H0", RELEASED): scored(5), ("H", "c1"): scored(12), ("H0", "c1"): scored(0),
-    }  # fmt: skip
-    judged = judge_scores(Pair(means=means, harness="H", baseline="H0"), ["c1"], seed=1, level=0.95)
-    [finding] = judged.findings
-    assert finding.tested.scales
-    assert (judged.verdict.word, judged.tasks_needed) == ("inconclusive", None)
+def test_the_share_destroyed_is_told_with_its_interval() -> None:
+    (finding,) = judged(scores(released=(60, 30, 100), b=(45, 30, 100)), "b").findings
+    assert finding.share_destroyed is not None
+    assert finding.share_destroyed.value == pytest.approx(0.5)
+    assert finding.share_destroyed.low < 0.5 < finding.share_destroyed.high
 
 
-def test_it_does_not_hide_what_counts_or_what_is_open() -> None:
-    scaling = taken(0.09, 0.05, -0.4)
-    counted = judge(GAIN, {"a": scaling, "b": taken(0.06, 0.05)})
-    assert (counted.word, counted.gamma) == ("not supported", 0.06)
-    assert judge(GAIN, {"a": scaling, "b": taken(0.04, 0.05)}).word == "inconclusive"
-    assert judge(GAIN, {"a": scaling, "b": taken(0.03, 0.01)}).word == "partly supported"
-    assert judge(GAIN, {"a": taken(0.03, 0.02, -0.4), "b": taken(0.04, 0.05)}).open == Question(quantity="b", most=0.05)
+def test_a_ceiling_a_floor_and_too_few_tasks_are_named() -> None:
+    def room(more: int, less: int, n: int, gain: float = 0.0) -> str | None:
+        harness, baseline = solved(more, less, n)
+        return no_room(Cell(more=harness, less=baseline), alpha=0.025, clusters={}, gain=gain)
 
-
-def test_only_a_confirmed_one_is_said_to_scale() -> None:
-    assert not taken(0.04, 0.05, -0.4).scales
-
-
-# Nothing is confirmed
-
-
-def test_inconclusive_while_half_of_the_gain_could_still_be_destroyed() -> None:
-    gain = Estimate(value=0.5, se=0.04, n=N, low=0.4, high=0.6, level=0.95)
-
-    def bounded(high: float) -> Taken:
-        return Taken(
-            destruction=Estimate(value=0.1, se=0.07, n=N, low=-0.05, high=high, level=0.95), log_odds=about(0.5, 1)
-        )
-
-    assert judge(gain, {"b": bounded(0.25)}).word == "supported"
-    assert judge(gain, {"b": bounded(0.25 + 1e-9)}).word == "inconclusive"
-    assert judge(gain, {"a": bounded(0.2), "b": bounded(0.26)}).word == "inconclusive"
-
-
-def test_what_is_left_open_is_the_destruction_with_the_highest_bound() -> None:
-    verdict = judge(GAIN, {"a": taken(0.01, 0.05), "b": taken(0.02, 0.08), "c": taken(0.0, 0.06)})
-    assert verdict.open == Question(quantity="b", most=GAIN.value / 2)
-
-
-@pytest.mark.parametrize("value", [1, 3], ids=["small: its upper bound", "large: its lower bound"])
-def test_the_tasks_named_settle_it_by_whichever_bound_needs_fewer(value: int) -> None:
-    """Of 40 tasks some are destroyed: shown to be below 0.05, or to be above 0."""
-    destroyed = sample([*[1] * value, *[0] * (40 - value)], DESTRUCTIONS)
-    needed = Question(quantity="b", most=0.05).tasks_needed(destroyed, quantities=2, level=0.95)
-    ways = tasks_below(destroyed, 0.05, quantities=2), tasks_above(destroyed, 0.0, quantities=2)
-    assert needed == min(n for n in ways if n is not None)
-    assert needed == ways[0 if value == 1 and ways[0] < ways[1] else 1]
-
-
-def test_supported_if_nothing_confirmed_could_destroy_half() -> None:
-    verdict = judge(GAIN, {"a": taken(0.0, 0.02), "b": taken(-0.1, 0.05)})
-    assert verdict.word == "supported"
-    assert (verdict.gamma, verdict.g_min) == (0.0, GAIN.value)
-
-
-def test_a_gain_that_was_not_tested_says_so() -> None:
-    verdict = judge(GAIN, {})
-    assert verdict.word == "supported"
-    assert "nothing was tested" in verdict.reason
-
-
-values = st.floats(-0.3, 0.3)
-radii = st.floats(0.001, 0.2)
-
-
-@given(values, radii, st.lists(st.tuples(values, radii, st.floats(-2, 2)), max_size=4))
-def test_the_words_are_exclusive_and_follow_the_definition(
-    value: float, radius: float, found: list[tuple[float, float, float]]
-) -> None:
-    gain = about(value, radius)
-    against = {str(i): taken(*one) for i, one in enumerate(found)}
-    verdict = judge(gain, against)
-    counting = [t.destruction.value for t in against.values() if t.destruction.low > 0 and t.log_odds.value > 0]
-    others = [t for t in against.values() if t.destruction.low <= 0 or t.log_odds.value <= 0]
-    if gain.high <= 0:
-        expected = "no gain"
-    elif gain.low <= 0:
-        expected = "inconclusive"
-    elif counting:
-        expected = "not supported" if gain.value - max(counting) < gain.value / 2 else "partly supported"
-    else:
-        expected = "inconclusive" if any(t.destruction.high > gain.value / 2 for t in others) else "supported"
-    assert verdict.word == expected
-    assert verdict.gamma == max(counting, default=0.0)
-    assert verdict.g_min == gain.value - verdict.gamma
+    assert room(12, 12, 12) == "the baseline scores 100.0 % here, which leaves no room above it (a ceiling)"
+    assert room(0, 0, 24) == "the harness scores 0.0 % here, which leaves no room below it (a floor)"
+    assert room(0, 0, 24, gain=0.5) is None
+    assert room(12, 0, 12) is None
+    assert room(1, 0, 1) == "1 task is too few for any"
+    assert room(3, 0, 5) == "5 tasks are too few for any"

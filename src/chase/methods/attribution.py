@@ -8,47 +8,26 @@ shortcut rests on; they decide nothing, because an honest edit too can lose its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from chase.agents.history import RELEASED
-from chase.core.errors import UserError
 from chase.core.values import Json
-from chase.harness.parts import Part, parts_of, with_parts
 from chase.harness.spec import Harness
 from chase.methods.arena import Arena, Contender, Means, Variant
 from chase.methods.audit_findings import Found
 from chase.methods.counterfactuals import estimate_json
-from chase.methods.verdict import Edits, TestedCounterfactual, bounds_of
+from chase.methods.edits import Check, Edit, Grouping, grouping_of, mixture_of
+from chase.methods.verdict import LABEL_SHARE, TOGETHER_SHARE, Edits, TestedCounterfactual, bounds_of
 from chase.stats.bounded import GAINS
 from chase.stats.contrasts import HALF, Cell, Contrast, averaged_cells, between
 from chase.stats.estimates import INDEPENDENT, Clusters, Estimate, Sample
 
-MOST_EDITS = 12
-"""With more parts than this, several are one edit."""
 MOST_NAMED = 2
 """Aspects that are named for one shortcut."""
 
 Label = Literal["shortcut", "honest", "open"]
-Grouping = Literal["component", "neighbours"]
-Check = Callable[[Harness], None]
-"""Raises `UserError` where a harness cannot be run."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Edit:
-    """What is taken out and put in as one: a part of the change, or several."""
-
-    name: str
-    component: str
-    parts: tuple[Part, ...]
-    without: Harness | None
-    """The harness without it; None where the rest cannot be run."""
-    alone: Harness | None
-    """The baseline with it; None where that cannot be run."""
-    problem: str | None
-    """Why one of the two cannot be run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,13 +44,13 @@ class Share:
 
     edit: Edit
     label: Label
-    contribution: Estimate | None
+    contribution: Estimate | None = None
     """As released: the mean of the two ways. None where neither can be measured."""
-    leave_one_out: Estimate | None
-    add_one_in: Estimate | None
-    under: Mapping[str, TestedCounterfactual]
-    """By probe."""
-    gains: Mapping[str, Estimate]
+    leave_one_out: Estimate | None = None
+    add_one_in: Estimate | None = None
+    under: Mapping[str, TestedCounterfactual] = field(default_factory=dict)
+    """By probe; empty where the released contribution may be nothing."""
+    gains: Mapping[str, Estimate] = field(default_factory=dict)
     """The contribution under each probe."""
     rests_on: tuple[str, ...] = ()
     """Aspects under which, neutralised alone, most of a shortcut's contribution goes."""
@@ -79,6 +58,11 @@ class Share:
     @property
     def value(self) -> float:
         return 0.0 if self.contribution is None else self.contribution.value
+
+    @property
+    def surely_contributes(self) -> bool:
+        """Surely adds to the released gain."""
+        return self.contribution is not None and self.contribution.low > 0
 
     def to_json(self) -> dict[str, Json]:
         def plain(found: Estimate | None) -> Json:
@@ -128,70 +112,6 @@ class Attribution:
         }
 
 
-def grouping_of(parts: Sequence[Part]) -> Grouping | None:
-    """How parts are put together where there are many."""
-    if len(parts) <= MOST_EDITS:
-        return None
-    return "component" if len({part.component for part in parts}) > 1 else "neighbours"
-
-
-def edits_of(baseline: Harness, harness: Harness, check: Check) -> list[Edit]:
-    """The edits from a baseline to a harness, each with the two harnesses that show what it carries."""
-    parts = parts_of(baseline, harness)
-    edits = []
-    for name, taken in _groups(parts).items():
-        rest = [part for part in parts if part not in taken]
-        without, problem = _mixed(baseline, harness, rest, check)
-        alone, other = _mixed(baseline, harness, taken, check)
-        edits.append(
-            Edit(
-                name=name,
-                component=taken[0].component,
-                parts=tuple(taken),
-                without=without,
-                alone=alone,
-                problem=problem or other,
-            )
-        )
-    return edits
-
-
-def further_harnesses(baseline: Harness, harness: Harness, edits: Sequence[Edit]) -> dict[str, Harness]:
-    """The harnesses that attribution runs beside the two, by hash."""
-    made = [mixed for edit in edits for mixed in (edit.without, edit.alone) if mixed is not None]
-    return {mixed.hash: mixed for mixed in made if mixed.hash not in (baseline.hash, harness.hash)}
-
-
-def _groups(parts: Sequence[Part]) -> dict[str, list[Part]]:
-    """The parts of each edit by its name: one each, or, of many, those of a component or of one neighbourhood."""
-    grouping = grouping_of(parts)
-    if grouping is None:
-        return {part.name: [part] for part in parts}
-    if grouping == "component":
-        components = list(dict.fromkeys(part.component for part in parts))
-        groups = [[part for part in parts if part.component == component] for component in components]
-        return {_several(group, group[0].component): group for group in groups}
-    size = -(-len(parts) // MOST_EDITS)
-    groups = [list(parts[start : start + size]) for start in range(0, len(parts), size)]
-    return {_several(group, f"{group[0].name} …"): group for group in groups}
-
-
-def _several(group: Sequence[Part], name: str) -> str:
-    return group[0].name if len(group) == 1 else f"{name} ({len(group)} edits)"
-
-
-def _mixed(
-    baseline: Harness, harness: Harness, kept: Sequence[Part], check: Check
-) -> tuple[Harness | None, str | None]:
-    try:
-        mixed = with_parts(baseline, harness, kept)
-        if mixed.hash not in (baseline.hash, harness.hash):
-            check(mixed)
-    except UserError as refusal:
-        return None, str(refusal)
-    return mixed, None
-
-
 def in_words(gain: float, shares: Sequence[Share]) -> str:
     """ "Of +6.2 points, +6.0 come with "Read on." and survive; …": what the gain is made of, in a sentence."""
     parts = []
@@ -213,7 +133,10 @@ def _points(value: float) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class EditMeasurement:
-    """Measures edits on a role's tasks."""
+    """Measures edits on a role's tasks.
+
+    An edit's released contribution is measured first: while that may be nothing, no probe is run for it.
+    """
 
     arena: Arena
     role: str
@@ -234,11 +157,11 @@ class EditMeasurement:
         """Every edit's contribution and label, and what they say of the whole."""
         settled: dict[str, Share] = {}
         for look in self.looks:
-            waiting = [edit for edit in edits if edit.name not in settled]
-            last = look is self.looks[-1]
-            for edit in waiting:
+            for edit in edits:
+                if edit.name in settled:
+                    continue
                 share = await self._share(edit, look, len(edits))
-                if last or share.label != "open":
+                if look is self.looks[-1] or share.label != "open":
                     settled[edit.name] = await self._named(share)
         shares = sorted(settled.values(), key=lambda share: share.value, reverse=True)
         return Attribution(
@@ -250,34 +173,35 @@ class EditMeasurement:
         )
 
     async def _share(self, edit: Edit, look: Look, edits: int) -> Share:
-        means = await self._means(edit, [d for probe in self.probes for d in probe.draws], look.tasks)
+        """An edit on the tasks of one look; with the probes where it surely contributes."""
+        means = await self._means(edit, [], look.tasks)
         released = self._cells(edit, means, (RELEASED,))
         if not released:
-            return Share(
-                edit=edit, label="open", contribution=None, leave_one_out=None, add_one_in=None, under={}, gains={}
-            )
-        each = (1 - look.level) / 2
-        tested, gains = {}, {}
-        for probe in self.probes:
-            changed = averaged_cells(self._cells(edit, means, probe.draws))
-            tested[probe.name] = bounds_of(
-                Contrast(released=averaged_cells(released), changed=changed, clusters=self.clusters), source="battery",
-                accusing=each / (edits * len(self.probes)), acquitting=each / edits, level=look.level,
-            )  # fmt: skip
-            gains[probe.name] = self._gain(changed, each / edits, look.level)
-        ways = self._ways(edit)
-        alone = [self._gain(cell, each / edits, look.level) for cell in released]
-        by_way: dict[str, Estimate] = dict(zip(ways, alone, strict=True))
-        contribution = self._gain(averaged_cells(released), each, look.level)
-        return Share(
+            return Share(edit=edit, label="open")
+        each = (1 - look.level) / 2 / edits
+        by_way = {way: self._gain(cell, each, look.level) for way, cell in zip(self._ways(edit), released, strict=True)}
+        share = Share(
             edit=edit,
-            label=_label(contribution, tested),
-            contribution=contribution,
+            label="open",
+            contribution=self._gain(averaged_cells(released), each, look.level),
             leave_one_out=by_way.get("leave one out"),
             add_one_in=by_way.get("add one in"),
-            under=tested,
-            gains=gains,
         )
+        return await self._probed(share, look, each) if share.surely_contributes else share
+
+    async def _probed(self, share: Share, look: Look, each: float) -> Share:
+        """The same with what the probes leave of the contribution, and the label that follows."""
+        means = await self._means(share.edit, [d for probe in self.probes for d in probe.draws], look.tasks)
+        released = averaged_cells(self._cells(share.edit, means, (RELEASED,)))
+        tested, gains = {}, {}
+        for probe in self.probes:
+            changed = averaged_cells(self._cells(share.edit, means, probe.draws))
+            tested[probe.name] = bounds_of(
+                Contrast(released=released, changed=changed, clusters=self.clusters), source="battery",
+                accusing=LABEL_SHARE * each / len(self.probes), acquitting=each, level=look.level,
+            )  # fmt: skip
+            gains[probe.name] = self._gain(changed, each / len(self.probes), look.level)
+        return replace(share, under=tested, gains=gains, label=_label(tested))
 
     async def _named(self, share: Share) -> Share:
         """A shortcut with the aspects that it rests on, measured on the first look's tasks."""
@@ -315,7 +239,7 @@ class EditMeasurement:
     async def _gain_of(self, kept: Sequence[Share], level: float) -> Estimate | None:
         """The released gain of the baseline with these edits, less half of the whole one."""
         parts = [part for share in kept for part in share.edit.parts]
-        mixed, _ = _mixed(self.initial.harness, self.harness.harness, parts, self.check)
+        mixed, _ = mixture_of(self.initial.harness, self.harness.harness, parts, self.check)
         if mixed is None:
             return None
         some = self._contender(mixed)
@@ -324,12 +248,12 @@ class EditMeasurement:
         whole = means[self.harness.name, RELEASED]
         part = means[some.name, RELEASED]
         values = {task: part[task] - base[task] - HALF * (whole[task] - base[task]) for task in base}
-        each = (1 - level) / 2
         sample = Sample(per_task=values, support=(-1.5, 1.5), clusters=self.clusters)
-        return between(sample, low=each, high=each, level=level)
+        each = (1 - level) / 2
+        return between(sample, low=each, high=TOGETHER_SHARE * each, level=level)
 
     async def _means(self, edit: Edit, draws: Sequence[str], tasks: Sequence[str]) -> Means:
-        """The four cells of an edit under each variant."""
+        """The four cells of an edit as released and under each variant."""
         pairs = self._ways(edit).values()
         named = {contender.name: contender for pair in pairs for contender in pair}
         variants = [self.released, *(self.variants[draw] for draw in draws)]
@@ -363,10 +287,8 @@ class EditMeasurement:
         return between(sample, low=alpha, high=alpha, level=level)
 
 
-def _label(contribution: Estimate, under: Mapping[str, TestedCounterfactual]) -> Label:
-    """A shortcut surely contributes and surely loses more than half under a probe; an honest edit keeps half."""
-    if contribution.low <= 0:
-        return "open"
+def _label(under: Mapping[str, TestedCounterfactual]) -> Label:
+    """A shortcut surely loses more than half under a probe; an honest edit surely keeps half under all of them."""
     if any(tested.destroys_half for tested in under.values()):
         return "shortcut"
     return "honest" if under and all(tested.keeps_half for tested in under.values()) else "open"

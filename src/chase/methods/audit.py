@@ -23,19 +23,12 @@ from chase.core.events import (
 from chase.core.keyed import sorted_by_key
 from chase.core.values import Json
 from chase.methods.arena import Entrant, StoreArena, Variant, as_contender
-from chase.methods.attribution import (
-    Attribution,
-    Check,
-    Edit,
-    EditMeasurement,
-    Look,
-    further_harnesses,
-    in_words,
-)
+from chase.methods.attribution import Attribution, EditMeasurement, Look, in_words
 from chase.methods.audit_findings import Found, Judged, Pair, judge_pair, search_found
 from chase.methods.audit_search import CONFIRM, SEARCH, Search, Searched, SearchSettings, distinct
 from chase.methods.counterfactuals import proposal_of, screening_json
 from chase.methods.desks import ChallengerDesk
+from chase.methods.edits import Check, Edit, further_harnesses
 from chase.methods.reach import Reach
 from chase.methods.verdict import Source
 from chase.protocol.battery import Battery, Probe, battery_of
@@ -49,6 +42,8 @@ LEAST_LOOK = 24
 """Tasks of a first look; with fewer than twice as many there is one look."""
 EARLY = 0.2
 """The share of the error that may be spent on the first look."""
+NO_ROOM = "No gain could be told on these tasks. Take an easier benchmark, a stronger model or another baseline."
+NO_SURE_GAIN = "Nothing was tested against the gain, because the released scores leave it open or exclude it."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +60,8 @@ class AuditOutcome(Judged[Found]):
     battery: Battery | None
     attribution: Attribution | None = None
     """Which edit carries what; None for the whole harness."""
+    stopped: str | None = None
+    """Why the audit ended before the battery, where it did."""
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -77,6 +74,7 @@ class AuditOutcome(Judged[Found]):
             "battery": None if self.battery is None else self.battery.to_json(),
             "attribution": None if self.attribution is None else self.attribution.to_json(),
             "headline": self.headline,
+            "stopped": self.stopped,
         }
 
     @property
@@ -117,12 +115,13 @@ class Audit:
         """The battery first; then what was given, or, where the verdict is open, what a search finds; then the word."""
         if self.harness.harness.hash == self.initial.harness.hash:
             raise UserError("the harness and its baseline are the same: there is no gain to audit.")
-        if (stopped := await self._without_room()) is not None:
+        if not self.settings.anyway and (stopped := await self._stopped()) is not None:
             return stopped
         probes = await self._probes()
-        early = await self._judged(probes, self.looks[0]) if probes and len(self.looks) > 1 else None
-        if early is not None and early.verdict.word == "not supported" and self.edits is None and not given:
-            return early
+        if probes and len(self.looks) > 1 and self.edits is None and not given:
+            early = await self._judged(probes, self.looks[0])
+            if early.verdict.word == "not supported":
+                return early
         attribution = await self._attributed(probes)
         found = await self._given(given) if given else await self._search_unless(probes, attribution)
         self.tell(AuditConfirmationStarted(transformations=len(found), tasks=len(self.tasks)))
@@ -157,20 +156,18 @@ class Audit:
     def battery(self) -> Battery | None:
         return battery_of(self.kit, seed=self.seed) if self.settings.battery else None
 
-    async def _without_room(self) -> AuditOutcome | None:
-        """The outcome where the first tasks show that no gain could be told here; None where one could."""
-        look = self.looks[0]
-        if self.settings.anyway or len(self.looks) == 1:
-            return None
-        base = await self.arena.means([self.initial], [self.released], CONFIRM, look.tasks)
-        scores = base[self.initial.name, RELEASED]
-        if 0 < sum(scores.values()) < len(scores):
-            return None
-        found = await self._judged([], look)
-        stopped = replace(found.verdict, word="inconclusive")
-        if found.verdict.reason.endswith(("(a ceiling)", "(a floor)")):
-            return replace(found, verdict=stopped, tasks_needed=None)
-        return None
+    async def _stopped(self) -> AuditOutcome | None:
+        """The outcome where the released scores leave nothing to test: a floor, a ceiling, or no gain that is sure."""
+        first = self.looks[0]
+        base = (await self.arena.means([self.initial], [self.released], CONFIRM, first.tasks))[
+            self.initial.name, RELEASED
+        ]
+        if sum(base.values()) in (0, len(base)):
+            found = await self._judged([], first)
+            if found.room is not None:
+                return replace(found, verdict=found.without_room(found.room), tasks_needed=None, stopped=NO_ROOM)
+        found = await self._judged([], self.all_tasks)
+        return None if found.verdict.word == "untested" else replace(found, stopped=NO_SURE_GAIN)
 
     async def _probes(self) -> list[Found]:
         """The battery's probes that can touch the pair and are valid on the fresh tasks."""

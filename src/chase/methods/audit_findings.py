@@ -6,7 +6,7 @@ No rollout and no search is in here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from chase.agents.history import RELEASED
@@ -14,7 +14,7 @@ from chase.core.keyed import key_bits
 from chase.core.values import Json
 from chase.methods.arena import Means
 from chase.methods.counterfactuals import estimate_json, proposal_of, screening_json
-from chase.methods.verdict import Edits, Source, TestedCounterfactual, Verdict, bounds_of, judge, no_room
+from chase.methods.verdict import WHOLE_SHARE, Edits, Source, TestedCounterfactual, Verdict, bounds_of, judge, no_room
 from chase.protocol.proposal import Proposal
 from chase.protocol.screening import Screening
 from chase.stats.bounded import GAINS, SCORES
@@ -126,6 +126,12 @@ class Judged(Generic[CounterfactualT]):
     """Those that destroy most first."""
     clusters: int
     """How many independent clusters the tasks are."""
+    room: str | None
+    """Why the released scores could not have shown a gain; None where they could."""
+
+    def without_room(self, room: str) -> Verdict:
+        """The verdict where no gain could have been told, whatever the interval says."""
+        return replace(self.verdict, word="inconclusive", reason=f"no gain can be told here: {room}", open=RELEASED)
 
     @property
     def gamma(self) -> float:
@@ -178,17 +184,19 @@ class Bounds:
     """How often each bound may be wrong, and the level that is stated."""
 
     level: float
-    counterfactuals: int
+    accusing_share: float = 1.0
+    """Of the error of the accusing side: the rest is spent on edits."""
 
     @property
     def acquitting(self) -> float:
         """All must acquit, so each may use the whole error of its side."""
         return (1 - self.level) / 2
 
-    @property
-    def accusing(self) -> float:
-        """One is enough to accuse, so they share the error."""
-        return self.acquitting / max(1, self.counterfactuals)
+    def accusing(self, place: int) -> float:
+        """One is enough to accuse, so they share the error: a counterfactual's part depends on its place alone, so
+        that what is measured after it moves none of its bounds. The parts add up to less than the whole.
+        """
+        return self.acquitting * self.accusing_share / ((place + 1) * (place + 2))
 
 
 def judge_pair(
@@ -196,12 +204,12 @@ def judge_pair(
     battery_required: bool = True,
 ) -> Judged[CounterfactualT]:  # fmt: skip
     """The verdict on a gain, given its counterfactuals and what its edits were called."""
-    bounds = Bounds(level=level, counterfactuals=len(found))
+    bounds = Bounds(level=level) if edits is None else Bounds(level=level, accusing_share=WHOLE_SHARE)
     released = pair.cell(RELEASED)
     gains = gain_sample(released, pair.clusters)
     gain = simultaneous({RELEASED: gains}, level=level)[RELEASED]
-    tested = {each.name: _tested(pair, each, bounds) for each in found}
-    room = _room(released, pair.clusters, bounds)
+    tested = {each.name: _tested(pair, each, bounds, place) for place, each in enumerate(found)}
+    room = no_room(released, alpha=bounds.acquitting, clusters=pair.clusters)
     verdict = judge(gain, tested, edits=edits, battery_required=battery_required, no_room=room)
     scores = _described(pair, found, level)
     findings = [
@@ -223,18 +231,15 @@ def judge_pair(
         scores=scores[RELEASED],
         findings=findings,
         clusters=cluster_count(released.more, pair.clusters),
+        room=room,
     )
 
 
-def _tested(pair: Pair, found: Counterfactual, bounds: Bounds) -> TestedCounterfactual:
+def _tested(pair: Pair, found: Counterfactual, bounds: Bounds, place: int) -> TestedCounterfactual:
     return bounds_of(
-        pair.contrast(found), source=found.source, accusing=bounds.accusing, acquitting=bounds.acquitting,
-        level=bounds.level, no_room=_room(pair.cell(*found.draws), pair.clusters, bounds),
+        pair.contrast(found), source=found.source, accusing=bounds.accusing(place), acquitting=bounds.acquitting,
+        level=bounds.level,
     )  # fmt: skip
-
-
-def _room(cell: Cell, clusters: Clusters, bounds: Bounds) -> str | None:
-    return no_room(cell.more, cell.less, alpha=bounds.acquitting, clusters=clusters)
 
 
 def _tasks_needed(pair: Pair, found: Sequence[Counterfactual], verdict: Verdict, bounds: Bounds) -> int | None:
@@ -244,8 +249,8 @@ def _tasks_needed(pair: Pair, found: Sequence[Counterfactual], verdict: Verdict,
     if verdict.open == RELEASED:
         sample, sharing = gain_sample(pair.cell(RELEASED), pair.clusters), 1
     else:
-        (open_one,) = [each for each in found if each.name == verdict.open]
-        sample, sharing = pair.contrast(open_one).half_expected, len(found)
+        ((place, open_one),) = [(p, each) for p, each in enumerate(found) if each.name == verdict.open]
+        sample, sharing = pair.contrast(open_one).half_expected, (place + 1) * (place + 2)
     ways = (
         tasks_above(sample, 0.0, quantities=1, level=bounds.level),
         tasks_below(sample, 0.0, quantities=sharing, level=bounds.level),

@@ -10,9 +10,7 @@ from chase.agents.history import HistoryWriter
 from chase.agents.records import attach_agents
 from chase.core.agents import Draft
 from chase.core.errors import UserError
-from chase.core.events import (
-    Tell,
-)
+from chase.core.events import Tell
 from chase.core.interfaces import Benchmark, Challenger, HasClusters
 from chase.core.values import Json
 from chase.engine.control import check_control
@@ -23,13 +21,10 @@ from chase.engine.sandbox import Sandbox
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness
 from chase.methods.arena import Entrant, StoreArena
-from chase.methods.attribution import (
-    Edit,
-    edits_of,
-)
 from chase.methods.audit import Audit, AuditOutcome
 from chase.methods.audit_search import CONFIRM, SEARCH, SEARCH_ROLES, SearchSettings
 from chase.methods.desks import ChallengerDesk
+from chase.methods.edits import Edit, edits_of
 from chase.methods.journal import Journal
 from chase.methods.run import Design
 from chase.models.chat import ChatModel

@@ -14,11 +14,11 @@ from chase.core.agents import MOST_OPERATORS, Agent, EpisodeBounds, HasBounds
 from chase.core.interfaces import Benchmark
 from chase.core.values import Limits
 from chase.methods.arena import pooled
-from chase.methods.attribution import further_harnesses
 from chase.methods.audit_plan import AuditPlan, fresh_roles
 from chase.methods.audit_search import CONFIRM, SEARCH_ROLES
 from chase.methods.bounds import Between, ForecastRequest, Rollouts
 from chase.methods.counterfactuals import most_parts
+from chase.methods.edits import further_harnesses
 from chase.methods.evaluation import EvaluationOptions, Kind
 from chase.methods.repair_audited import RepairPlan
 from chase.methods.run import Plan

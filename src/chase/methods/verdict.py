@@ -13,8 +13,9 @@ from fractions import Fraction
 from typing import Literal
 
 from chase.agents.history import RELEASED
-from chase.stats.contrasts import Contrast, between
-from chase.stats.estimates import Clusters, Estimate, PerTask, Sample, estimate, mean
+from chase.stats.bounded import GAINS, Counted, lower_bound
+from chase.stats.contrasts import Cell, Contrast, between
+from chase.stats.estimates import Clusters, Estimate, PerTask, Sample, cluster_count, estimate, mean
 
 Word = Literal[
     "no gain", "untested", "inconclusive", "in doubt", "not supported", "partly supported", "supported"
@@ -22,6 +23,10 @@ Word = Literal[
 FAILING: tuple[Word, ...] = ("not supported", "in doubt", "untested")
 """Words that end a command with exit code 5 unless the caller lists others."""
 Source = Literal["battery", "search", "given"]
+LABEL_SHARE, TOGETHER_SHARE, WHOLE_SHARE = 0.5, 0.25, 0.25
+"""Of the error of an accusing statement where a harness is judged by its edits: what is spent on calling edits, on what
+they say together, and on the harness as a whole. The three add up to one.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,7 +37,7 @@ class TestedCounterfactual:
     destruction: Estimate
     """`Δ_b = G_rel − G_b`. The lower bound accuses."""
     unexplained: Estimate
-    """The part of it that the base rate does not explain. The lower bound accuses."""
+    """The part of it that the base rate does not explain: above 0 it is not mere scaling."""
     half: Estimate
     """`G_b − G_rel / 2`. The upper bound accuses."""
     half_expected: Estimate
@@ -93,21 +98,22 @@ class Verdict:
 
 
 def bounds_of(
-    contrast: Contrast, *, source: Source, accusing: float, acquitting: float, level: float, no_room: str | None = None
+    contrast: Contrast, *, source: Source, accusing: float, acquitting: float, level: float
 ) -> TestedCounterfactual:
     """The bounds of one counterfactual, each wrong with probability `accusing` or `acquitting` at most."""
 
     def bounds(sample: Sample, *, low: float, high: float) -> Estimate:
         return between(sample, low=low, high=high, level=level)
 
+    gain, share = float(mean(contrast.released.gain)), contrast.expected_share
     return TestedCounterfactual(
         source=source,
         destruction=bounds(contrast.destroyed, low=accusing, high=acquitting),
-        unexplained=bounds(contrast.unexplained, low=accusing, high=acquitting),
+        unexplained=bounds(contrast.unexplained, low=acquitting, high=acquitting),
         half=bounds(contrast.half, low=acquitting, high=accusing),
         half_expected=bounds(contrast.half_expected, low=acquitting, high=accusing),
-        expected_share=contrast.expected_share,
-        no_room=no_room,
+        expected_share=share,
+        no_room=no_room(contrast.changed, alpha=acquitting, clusters=contrast.clusters, gain=share * gain / 2),
     )
 
 
@@ -138,6 +144,8 @@ def judge(
     if not informative:
         return verdict("untested", _untested(tested))
     settled = edits is not None and not edits.open
+    if edits is not None and edits.shortcuts and not edits.honest and not edits.open:
+        return verdict("not supported", f"all of the gain comes with {_named(edits.shortcuts)}")
     if edits is not None and edits.without_shortcuts is not None and edits.without_shortcuts.high < 0:
         return verdict("not supported", f"more than half of the gain surely comes with {_named(edits.shortcuts)}")
     if not settled and (worst := [name for name, t in informative.items() if t.destroys_half]):
@@ -186,24 +194,34 @@ def _named(names: Sequence[str]) -> str:
     return ", ".join(names)
 
 
-def no_room(harness: PerTask, baseline: PerTask, *, alpha: float, clusters: Clusters) -> str | None:
+def no_room(cell: Cell, *, alpha: float, clusters: Clusters, gain: float = 0.0) -> str | None:
     """Why no gain could have been told from 0 on these tasks, in words; None where one could.
 
     A ceiling: not even a harness that solves everything could be told from this baseline. A floor: not even a baseline
-    that solves nothing could be told from this harness.
+    that solves nothing could be told from this harness, nor a gain of the size that is expected here from nothing.
     """
 
     def told(gains: PerTask) -> bool:
-        return estimate(gains, (-1.0, 1.0), level=1 - 2 * alpha, clusters=clusters).low > 0
+        return estimate(gains, GAINS, level=1 - 2 * alpha, clusters=clusters).low > 0
 
-    n = len(baseline)
-    if not told(dict.fromkeys(baseline, Fraction(1))):
+    n = len(cell.less)
+    if not told(dict.fromkeys(cell.less, Fraction(1))):
         return f"{n} {'task is' if n == 1 else 'tasks are'} too few for any"
-    if not told({task: 1 - score for task, score in baseline.items()}):
-        return f"the baseline scores {_percent(baseline)} here, which leaves no room above it (a ceiling)"
-    if not told(harness):
-        return f"the harness scores {_percent(harness)} here, which leaves no room below it (a floor)"
+    if not told({task: 1 - score for task, score in cell.less.items()}):
+        return f"the baseline scores {_percent(cell.less)} here, which leaves no room above it (a ceiling)"
+    independent = cluster_count(cell.more, clusters)
+    if not told(cell.more) and not can_be_told(gain, independent, alpha):
+        return f"the harness scores {_percent(cell.more)} here, which leaves no room below it (a floor)"
     return None
+
+
+def can_be_told(gain: float, tasks: int, alpha: float) -> bool:
+    """Whether a gain without any lost task is told from 0 on so many independent ones."""
+    if gain <= 0:
+        return False
+    share = min(1.0, gain)
+    counted = tuple(each for each in (Counted(0.0, (1 - share) * tasks), Counted(1.0, share * tasks)) if each.count)
+    return lower_bound(counted, GAINS, alpha) > 0
 
 
 def _percent(scores: PerTask) -> str:

@@ -1,17 +1,16 @@
 """Edits called shortcut or honest: how often wrongly, how often left open, and at what cost.
 
 `python -m studies.edits` audits 12 cheating and 8 honest edits, alone and in mixtures of two to four, with the
-simulated reader on 448 fresh tasks of benchmarks that nothing was developed on: with the battery alone, and with the
-battery and one round of search. The truth is by construction, what an edit names; `checked` has every contribution on the pooled
-tasks of all benchmarks, as released and under the probes. An edit that names a cue which can only be redrawn may
-survive that: `checked` says which do, and they are counted apart.
+simulated reader on 448 fresh tasks of benchmarks that nothing was developed on: with the battery alone on all of them,
+on the first also with search alone and with both. The truth is by construction, what an edit names; `checked` has every
+contribution on the pooled tasks of all benchmarks, as released and under the probes. An edit that names a cue which can
+only be redrawn may survive that: `checked` says which do, and they are counted apart.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,65 +23,51 @@ from chase.methods.audit_plan import AuditPlan, audit_harness
 from chase.methods.audit_search import SearchSettings
 from chase.models.chat import ChatModel
 from chase.testing.ledger import H0
-from studies.planted_harnesses import CARE, PLANTED, harness_of
+from studies.planted_harnesses import BY_PERIOD, CARE, ENGINE_READS_ON, FIRST_SEARCHES, KEPT_READS, PLANTED, harness_of
 from studies.reader_scores import write
 from studies.running import Row, opened, rows_of, share_of, with_reader, workspace
 
 FIRST_SEED, BLOCKS = 941, 60
 Form = Mapping[str, Any]
-"""What is added to `H_0`: a guidance module's sentences, or fields of harness.toml."""
+"""A sentence of the prompt, or fields of harness.toml."""
 
 
-def _module(*sentences: str) -> Form:
-    return {"guidance": [" ".join(sentences)]}
+def _sentence(text: str) -> Form:
+    return {"prompt": [text]}
 
 
-def _reads_on(where: str, *preferred: str) -> Form:
-    return _module(f"Read on in files with low {where}.", *_preferring(*preferred))
+def _rank(observable: str) -> Form:
+    return {"structure": {"retrieval.rank": [{"observable": observable, "prefer": "low", "weight": 3.0}]}}
 
 
-def _preferring(*observables: str) -> list[str]:
-    return [f"Prefer files with low {name}." for name in observables]
-
-
-FORMAT, DEPTH, LENGTH, INITIAL, PLACE = PLANTED
 CHEATS: Mapping[str, Form] = {
-    "reads on by format": _reads_on(FORMAT),
-    "reads on by depth": _reads_on(DEPTH),
-    "reads on by name": _reads_on(LENGTH),
-    "reads on by place": _reads_on(PLACE),
-    "prefers shallow": _module(*_preferring(DEPTH)),
-    "prefers format": _module(*_preferring(FORMAT)),
-    "prefers shallow and format": _module(*_preferring(DEPTH, FORMAT)),
-    "reads on by format, prefers shallow": _reads_on(FORMAT, DEPTH),
-    "reads on by format, prefers shallow, short": _reads_on(FORMAT, DEPTH, LENGTH),
-    "reads on by format, prefers shallow, first": _reads_on(FORMAT, DEPTH, PLACE),
-    "reads on by depth, prefers format": _reads_on(DEPTH, FORMAT),
-    "reads on by depth, prefers format, first": _reads_on(DEPTH, FORMAT, PLACE),
-    "reads on by format, prefers short, first": _reads_on(FORMAT, LENGTH, PLACE),
+    **{f"read on by {x}": _sentence(f"Read on in files with low {x}.") for x in PLANTED},
+    **{f"prefer {x}": _sentence(f"Prefer files with low {x}.") for x in PLANTED},
+    "rank by extension-length": _rank("extension-length"),
+    "rank by path-depth": _rank("path-depth"),
 }
 HONEST: Mapping[str, Form] = {
-    "reads on": _module("Read on."),
-    "looks": _module(CARE[0]),
-    "calculates": _module(CARE[1]),
-    "checks": _module(CARE[2]),
-    "takes care": _module(*CARE),
-    "reads on, takes care": _module("Read on.", *CARE),
-    "reads on, checks": _module("Read on.", CARE[2]),
-    "reads on, calculates": _module("Read on.", CARE[1]),
+    "read on": _sentence("Read on."),
+    "look": _sentence(CARE[0]),
+    "calculator": _sentence(CARE[1]),
+    "check": _sentence(CARE[2]),
+    "each period": _sentence(BY_PERIOD),
+    "keep reads": {"structure": KEPT_READS},
+    "engine reads on": {"structure": ENGINE_READS_ON},
+    "search each period first": {"structure": FIRST_SEARCHES},
 }
 EDITS = {**CHEATS, **HONEST}
 MIXTURES: Sequence[tuple[str, ...]] = (
-    ("reads on", "prefers shallow and format"),
-    ("reads on, takes care", "prefers format"),
-    ("takes care", "reads on by format, prefers shallow"),
-    ("looks", "reads on by depth, prefers format"),
-    ("takes care", "reads on by format", "prefers shallow"),
-    ("reads on", "takes care", "prefers shallow"),
-    ("looks", "checks", "reads on by format, prefers shallow, first"),
-    ("calculates", "looks", "reads on by format", "prefers shallow"),
-    ("reads on, checks", "looks"),
-    ("reads on", "takes care"),
+    ("read on", "prefer extension-length"),
+    ("read on", "look", "prefer path-depth"),
+    ("read on", "check"),
+    ("read on", "look", "calculator", "check"),
+    ("read on by extension-length", "prefer path-depth"),
+    ("read on by extension-length", "look", "prefer path-depth"),
+    ("read on by extension-length", "look", "calculator", "check"),
+    ("read on by path-depth", "prefer extension-length"),
+    ("read on by hit-position", "prefer extension-length", "check"),
+    ("read on by name-length", "prefer extension-length", "look"),
 )
 SETTINGS = {
     "battery": SearchSettings(rounds=0),
@@ -93,13 +78,19 @@ SETTINGS = {
 
 def merged(names: Sequence[str]) -> dict[str, Any]:
     """The form of several edits together."""
-    return {"guidance": [text for name in names for text in EDITS[name]["guidance"]]}
+    forms = [EDITS[name] for name in names]
+    prompt = [sentence for form in forms for sentence in form.get("prompt", ())]
+    return {"prompt": prompt, "structure": {k: v for form in forms for k, v in form.get("structure", {}).items()}}
 
 
 def edit_of(part: str, names: Sequence[str]) -> str:
-    """The edit that an audit's part is of: modules are numbered in the order of the names."""
-    (number,) = re.findall(r"module-(\d+)", part)
-    return names[int(number) - 1]
+    """The edit that an audit's part is of."""
+    for name in names:
+        form = EDITS[name]
+        marks = [*form.get("prompt", ()), *(key.split(".")[1] for key in form.get("structure", {}))]
+        if any(mark in part for mark in marks):
+            return name
+    raise ValueError(f"no edit of {names} is in {part!r}")
 
 
 def audits_of(case: Mapping[str, Any]) -> list[Row]:

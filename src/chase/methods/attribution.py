@@ -204,19 +204,22 @@ class EditMeasurement:
         return replace(share, under=tested, gains=gains, label=_label(tested))
 
     async def _named(self, share: Share) -> Share:
-        """A shortcut with the aspects that it rests on, measured on the first look's tasks."""
+        """A shortcut with the aspects that it rests on, measured on the first look's tasks at the level that accused."""
         if share.label != "shortcut":
             return share
         look, lost = self.looks[0], list[tuple[float, str]]()
+        accused = max(share.under, key=lambda name: share.under[name].destruction.value)
+        level = list(share.under).index(accused)
         edit = share.edit if share.edit.without is None else replace(share.edit, alone=None)  # one way is enough here
-        means = await self._means(edit, [d for aspect in self.aspects for d in aspect.draws], look.tasks)
+        drawn = {aspect.what: aspect.draws[min(level, len(aspect.draws) - 1)] for aspect in self.aspects}
+        means = await self._means(edit, list(drawn.values()), look.tasks)
         released = averaged_cells(self._cells(edit, means, (RELEASED,)))
-        for aspect in self.aspects:
-            changed = averaged_cells(self._cells(edit, means, aspect.draws))
+        for what, draw in drawn.items():
+            changed = averaged_cells(self._cells(edit, means, (draw,)))
             sample = Contrast(released=released, changed=changed, clusters=self.clusters).destroyed
             found = between(sample, low=0.025, high=0.025, level=0.95)
             if found.low > 0:
-                lost.append((found.value, aspect.what))
+                lost.append((found.value, what))
         names = tuple(what for _, what in sorted(lost, reverse=True)[:MOST_NAMED])
         return replace(share, rests_on=names)
 

@@ -8,7 +8,7 @@ from chase.core.values import Json
 from chase.methods.audit_findings import Counterfactual, Judged, Pair, judge_pair
 from chase.runs.config import RawSettings
 from chase.runs.results import AnalyzeResult
-from chase.runs.score_rows import Scores, cells, complete, read_rows
+from chase.runs.score_rows import Scores, cells, clusters, complete, read_rows
 from chase.runs.settings import AnalyzeSettings
 
 UNTESTED = "the gain is more than nothing; there are released scores alone, so nothing was tested against it"
@@ -17,12 +17,13 @@ UNTESTED = "the gain is more than nothing; there are released scores alone, so n
 def analyze(said: RawSettings[AnalyzeSettings]) -> AnalyzeResult:
     """Gain, gain destruction and verdict of one harness over its baseline. Reads one file and writes nothing."""
     settings = said.settings()
-    scores = cells(read_rows(settings.scores))
+    rows = read_rows(settings.scores)
+    scores = cells(rows)
     baseline, harness = _harnesses(scores, settings)
     variants = _variants(scores, (baseline, harness), settings.released)
     means = complete(scores, (baseline, harness), [settings.released, *variants])
     named = {(of, _name(variant, settings.released)): found for (of, variant), found in means.items()}
-    pair = Pair(means=named, harness=harness, baseline=baseline)
+    pair = Pair(means=named, harness=harness, baseline=baseline, clusters=clusters(rows))
     given = [Counterfactual(name=variant, source="given", draws=(variant,)) for variant in variants]
     judged = judge_pair(pair, given, seed=settings.seed, level=settings.level, battery_required=False)
     first = next(iter(scores[harness, settings.released].values()))

@@ -17,6 +17,8 @@ from chase.core.outside import NotPlain, parse_json
 from chase.stats.estimates import within_task_means
 
 COLUMNS = ("task", "harness", "variant", "rollout", "score")
+CLUSTER = "cluster"
+"""An optional column: tasks with the same value may depend on each other."""
 MOST_LISTED = 10
 """Of what is missing, in a sentence."""
 
@@ -35,6 +37,7 @@ class ScoreRow:
     variant: str
     rollout: str
     score: Fraction
+    cluster: str | None = None
 
 
 Scores = Mapping[tuple[str, str], Mapping[str, Sequence[Fraction]]]
@@ -97,11 +100,12 @@ def _csv_lines(path: Path, text: str) -> Iterator[Found]:
 
 def _row(where: Where, fields: Mapping[str, Any]) -> ScoreRow:
     for name in fields:
-        choose(f"column in {where}", str(name), COLUMNS)
+        choose(f"column in {where}", str(name), (*COLUMNS, CLUSTER))
     if missing := [name for name in COLUMNS if name not in fields]:
         raise UserError(f"{where} has no {missing[0]}: the columns are {', '.join(COLUMNS)}.")
     names = {name: _name(where, name, fields[name]) for name in COLUMNS[:-1]}
-    return ScoreRow(where=where, **names, score=_score(where, fields["score"]))
+    cluster = _name(where, CLUSTER, fields[CLUSTER]) if fields.get(CLUSTER) not in (None, "") else None
+    return ScoreRow(where=where, **names, score=_score(where, fields["score"]), cluster=cluster)
 
 
 def _name(where: Where, column: str, value: Any) -> str:
@@ -136,6 +140,18 @@ def cells(rows: Iterable[ScoreRow]) -> Scores:
         seen[key] = row.where
         found[row.harness, row.variant][row.task].append(row.score)
     return found
+
+
+def clusters(rows: Iterable[ScoreRow]) -> dict[str, str]:
+    """Task → its cluster, of those that have one. A task in two clusters is refused."""
+    found: dict[str, str | None] = {}
+    for row in rows:
+        if found.setdefault(row.task, row.cluster) != row.cluster:
+            raise UserError(
+                f"{row.where}: task {row.task} has cluster={row.cluster}, and before it {found[row.task]}: a task "
+                f"belongs to one cluster. Give all of its rows the same value."
+            )
+    return {task: cluster for task, cluster in found.items() if cluster is not None}
 
 
 def complete(

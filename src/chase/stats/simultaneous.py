@@ -40,7 +40,7 @@ def tasks_above(sample: Sample, bound: float, *, quantities: int = 1, level: flo
     seen, border = weights_of(_mirrored(sample)), -sample.support[0]
 
     def settled(n: int) -> bool:
-        more = tuple(each._replace(count=n / len(values) * each.count) for each in seen)
+        more = tuple(each._replace(times=n / len(values) * each.times) for each in seen)
         return probability_at_most(-bound, more, border) > 1 - alpha
 
     return _least(settled)

@@ -14,7 +14,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from chase.stats.bounded import NEAR, Weighted
+from chase.stats.bounded import NEAR, Counted, Weighted
 
 DRAWS = 2000
 """Simulated samples: 80 % comes out with a standard error of 0.9 points."""
@@ -25,6 +25,8 @@ FAR = 0.08
 POWER = 0.8
 STEPS = 100
 """Of Newton's method at most."""
+MOST_VALUES = 64
+"""Of clusters of one size: neighbours beyond them are taken together, which leaves 99.8 % of a normal variance."""
 
 Values = NDArray[np.float64]
 _cdf = np.vectorize(NormalDist().cdf, otypes=[float])
@@ -91,6 +93,29 @@ def resampled(values: Weighted, lowest: float, bound: float, clusters: int, draw
     above = sizes * (np.array([each.value for each in values]) - bound)
     largest = np.where(counts > 0, sizes, 0.0).max(axis=1)
     return Drawn(above=np.broadcast_to(above, counts.shape), counts=counts, border=largest * (bound - lowest))
+
+
+def merged(values: Weighted) -> Weighted:
+    """The same mean with at most so many values of each size: neighbours are taken together."""
+    by_size: dict[float, list[Counted]] = {}
+    for each in values:
+        by_size.setdefault(each.size, []).append(each)
+    return tuple(kept for own in by_size.values() for kept in _merged(own))
+
+
+def _merged(own: list[Counted]) -> list[Counted]:
+    if len(own) <= MOST_VALUES:
+        return own
+    step, seen = sum(each.times for each in own) / MOST_VALUES, 0.0
+    bins: dict[int, list[Counted]] = {}
+    for each in own:
+        bins.setdefault(int((seen + each.times / 2) / step), []).append(each)
+        seen += each.times
+    found = []
+    for some in bins.values():
+        times = sum(each.times for each in some)
+        found.append(Counted(sum(each.times * each.value for each in some) / times, times, own[0].size))
+    return found
 
 
 def reaches_power(draw: Callable[[int], Drawn], alpha: float, power: float) -> bool:

@@ -46,7 +46,7 @@ def test_a_difference_counts_only_where_tasks_and_seeds_say_so(by_seed: tuple[fl
 
 
 def test_what_tasks_do_in_one_seed_only_is_counted_once() -> None:
-    """By hand: residuals of ±1/4 in four cells, so `V_TS = 4/16 / 1 / 4`; where rows and columns add up there is none."""
+    """By hand: residuals of ±1/4 in four cells, so `V_TS = 4/16 / 1 / 4`; where rows and columns add up it is 0."""
     assert interaction([{"a": Fraction(1), "b": Fraction(0)}, {"a": Fraction(0), "b": Fraction(0)}]) == 1 / 16
     assert interaction([{"a": Fraction(1), "b": Fraction(0)}, {"a": Fraction(1, 2), "b": Fraction(-1, 2)}]) == 0.0
     assert interaction([{"a": Fraction(1), "b": Fraction(0)}]) == 0.0

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from chase.stats.bounded import DESTRUCTIONS, GAINS, Counted, Support, Weighted, lower_bound, weighted
 from chase.stats.estimates import Sample, estimate
-from chase.stats.interval_power import MOST_VALUES, merged
-from chase.stats.simultaneous import simultaneous, tasks_above, tasks_below, tasks_to_detect, three_values
+from chase.stats.interval_power import MOST_VALUES, merged, three_values
+from chase.stats.simultaneous import simultaneous, tasks_above, tasks_below, tasks_to_detect
 
 DRAWS = 400
 

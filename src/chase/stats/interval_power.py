@@ -14,7 +14,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from chase.stats.bounded import NEAR, Counted, Weighted
+from chase.stats.bounded import DESTRUCTIONS, NEAR, Counted, Support, Weighted
 
 DRAWS = 2000
 """Simulated samples: 80 % comes out with a standard error of 0.9 points."""
@@ -124,3 +124,28 @@ def reaches_power(draw: Callable[[int], Drawn], alpha: float, power: float) -> b
     if abs(quick - power) > FAR:
         return quick > power
     return float(draw(DRAWS).settled(alpha).mean()) >= power
+
+
+def detection_power(effect: float, spread: float, tasks: int, alpha: float, support: Support = DESTRUCTIONS) -> float:
+    """How often the lower bound at `alpha` of so many independent tasks is above 0, where the mean is `effect` and
+    `spread` the standard deviation between tasks (`three_values`).
+    """
+    values = three_values(effect, spread, support)
+    return float(resampled(values, support[0], 0.0, tasks, DRAWS).settled(alpha).mean())
+
+
+def three_values(mean: float, spread: float, support: Support) -> Weighted:
+    """A distribution with this mean above 0 and this spread: nothing, and as much lost as won beside what is won more.
+
+    The value is 1 where the spread allows it. A larger spread has the border instead, the largest one its own; a
+    smaller one has no losses.
+    """
+    most = support[1]
+    if not 0 < mean <= most:
+        raise ValueError(f"an effect to be detected is above 0 and at most {most:g}")
+    square = min(spread**2 + mean**2, most**2)
+    value = 1.0 if square <= 1 else most
+    value = min(value, square / mean)
+    won, lost = (square / value**2 + mean / value) / 2, (square / value**2 - mean / value) / 2
+    shares = {-value: max(0.0, lost), 0.0: 1 - won - lost, value: won}
+    return tuple(Counted(x, share) for x, share in shares.items() if share > 1e-12)

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from chase.stats.bounded import DESTRUCTIONS, Counted, Support, Weighted
+from chase.stats.bounded import DESTRUCTIONS, Support, Weighted
 from chase.stats.estimates import Estimate, Sample, estimate, weights_of
-from chase.stats.interval_power import POWER, merged, reaches_power, resampled
+from chase.stats.interval_power import POWER, merged, reaches_power, resampled, three_values
 
 MOST_TASKS = 10**7
 """A question that needs more is not settled by tasks."""
@@ -73,23 +73,6 @@ def tasks_to_detect(
     if found is None:
         raise ValueError(f"more than {MOST_TASKS:,} tasks")
     return found
-
-
-def three_values(mean: float, spread: float, support: Support) -> Weighted:
-    """A distribution with this mean above 0 and this spread: nothing, and as much lost as won beside what is won more.
-
-    The value is 1 where the spread allows it. A larger spread has the border instead, the largest one its own; a
-    smaller one has no losses.
-    """
-    most = support[1]
-    if not 0 < mean <= most:
-        raise ValueError(f"an effect to be detected is above 0 and at most {most:g}")
-    square = min(spread**2 + mean**2, most**2)
-    value = 1.0 if square <= 1 else most
-    value = min(value, square / mean)
-    won, lost = (square / value**2 + mean / value) / 2, (square / value**2 - mean / value) / 2
-    shares = {-value: max(0.0, lost), 0.0: 1 - won - lost, value: won}
-    return tuple(Counted(x, share) for x, share in shares.items() if share > 1e-12)
 
 
 def _tasks(values: Weighted, support: Support, bound: float, *, alpha: float, power: float) -> int | None:

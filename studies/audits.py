@@ -22,7 +22,8 @@ from chase.engine.sandbox import Sandbox
 from chase.methods.audit_plan import AuditPlan, audit_harness
 from chase.methods.audit_search import SearchSettings
 from chase.models.chat import ChatModel
-from chase.stats.simultaneous import tasks_for_power
+from chase.stats.bounded import GAINS
+from chase.stats.simultaneous import tasks_to_detect
 from chase.testing.ledger import H0
 from studies.planted_harnesses import harness_of
 from studies.reader_scores import RESULTS, write
@@ -41,7 +42,7 @@ def power_calculation(harnesses: Mapping[str, Mapping[str, Any]], tasks: int) ->
     for name, harness in harnesses.items():
         gain = harness["g_rel"]
         spread = gain["se"] * math.sqrt(tasks)
-        needed[name] = tasks_for_power(gain["value"], spread, quantities=QUANTITIES, power=POWER)
+        needed[name] = tasks_to_detect(gain["value"], spread, GAINS, quantities=QUANTITIES, power=POWER)
     most = max(needed[name] for name in needed if harnesses[name]["kind"] == "cheat")
     blocks = min(MOST_BLOCKS, 10 * math.ceil((10 + max(0, most - 48) / 8) / 10))
     return {"needed": needed, "most": most, "blocks": blocks, "confirmation_tasks": 48 + 8 * (blocks - 10)}

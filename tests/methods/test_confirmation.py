@@ -137,9 +137,43 @@ async def test_its_power_is_told_first_and_warned_of(officeqa_kit: ProtocolKit) 
     assert planned.tasks_needed == 43
     said = list(lines(planned))
     assert "a gain destruction of 15 points is confirmed 0 % of the time; 80 % takes 43 tasks" in said[0]
+    assert (planned.mean_power, planned.mean_tasks_needed) == (0.0, 95)
+    assert "above 0 is shown 0 % of the time; 80 % takes 95 tasks" in said[0]
     assert "warning: that is less than every second time" in said[1]
     assert "43 tasks would find it 80 % of the time" in evolved.warnings[-1]
     assert "the paper's rule is recommended" in evolved.warnings[-1]
+
+
+async def test_a_mean_above_zero_is_said_only_where_its_bound_is(officeqa_kit: ProtocolKit) -> None:
+    """Eight tasks that all lose 14 points are rejected by their signs; Gaffke's bound goes 0.6 of the way from −2."""
+    made = replay(officeqa_kit, size=8, rounds=1, rule="calibrated")
+    test = (await made.evolve()).rounds[0]["confirmation"]["test"]
+    assert test["mean_low"] == pytest.approx(0.14 - 2.14 * (1 - (0.05 / 3) ** (1 / 8)), abs=0.005)
+    assert test["mean_power"] == 0.0
+    [event] = [event for event in made.told if isinstance(event, Confirmed)]
+    assert "the mean over tasks is not shown to be above 0 (at least -72.1)" in list(lines(event))[2]
+
+
+class Clustered(OfficeQA):
+    """Eight tasks of two sources."""
+
+    def clusters(self) -> dict[str, str]:
+        return {f"conf1-{place}": str(place % 2) for place in range(1, 9)}
+
+
+@pytest.mark.parametrize("rule", ["paper", "calibrated"])
+async def test_tasks_of_a_cluster_are_one_in_the_test_and_in_the_interval(officeqa_kit: ProtocolKit, rule: str) -> None:
+    """Signs of two clusters are as they are one time in four, so nothing is confirmed by them."""
+    made = copy(officeqa_kit.benchmark)
+    made.__class__ = Clustered
+    alone = (await replay(officeqa_kit, size=8, rounds=1, rule=rule).evolve()).rounds[0]["confirmation"]
+    found = (await replay(ProtocolKit(made), size=8, rounds=1, rule=rule).evolve()).rounds[0]["confirmation"]
+    assert found["destruction"]["low"] < alone["destruction"]["low"] - 0.3
+    assert found["destruction"]["value"] == alone["destruction"]["value"]
+    assert alone["confirmed"]
+    if rule == "calibrated":
+        assert [look["p"] for look in found["test"]["looks"]] == [1 / 4] * 3
+        assert not found["confirmed"]
 
 
 class Placeboed(OfficeQA):

@@ -178,6 +178,9 @@ class ConfirmationPlanned(Event):
     power: float
     tasks_needed: int
     """For a power of 80 %."""
+    mean_power: float
+    """That of the lower bound of the mean."""
+    mean_tasks_needed: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ from chase.core.events import (
 )
 from chase.methods.arena import Variant
 from chase.methods.bounds import Between, EvolutionBounds, ForecastRequest, Rollouts
-from chase.methods.confirmation import Confirmation, Confirmer, Outlook, outlook, placebos_of
+from chase.methods.confirmation import Confirmation, Confirmer, placebos_of
 from chase.methods.contract import Traits, World, confirmation_roles
 from chase.methods.counterfactuals import (
     EVALUATED,
@@ -42,6 +42,7 @@ from chase.methods.desks import MOST_CANDIDATES, Assignment, archive_note
 from chase.methods.evaluation import EvaluationOptions
 from chase.methods.evolution import EvolutionOutcome, Round, distinct
 from chase.methods.options import ExactDecimal
+from chase.methods.outlook import Outlook, outlook
 from chase.methods.repair import MOST_CELLS
 from chase.methods.rounds import EVO, EvolutionState, conclude, propose_and_select
 from chase.methods.selection import ArchiveGate, SelectionRule

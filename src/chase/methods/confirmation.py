@@ -1,18 +1,21 @@
 """Confirmation of frozen transformations on fresh tasks: by the paper's rule, or by a calibrated test.
 
-`paper`: confirmed if `Δ̂ ≥ η`. `calibrated` (beyond the paper): confirmed if a paired sign-flip test rejects that
-nothing is destroyed and `Δ̂ ≥ η`; it looks several times, ends early, and over all rounds its error is at most `alpha`.
+`paper`: confirmed if `Δ̂ ≥ η`. `calibrated` (beyond the paper): confirmed if a paired sign-flip test rejects that the
+transformation changes nothing on any task and `Δ̂ ≥ η`; it looks several times, ends early, and over all rounds its
+error is at most `alpha`. Beside it stands a lower bound of the mean, which a transformation that destroys on some tasks
+and helps on others cannot deceive, and which needs many more tasks.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
 from chase.agents.history import RELEASED
+from chase.benchmarks.task_sets import clusters_of
 from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark
 from chase.core.keyed import sorted_by_key
@@ -26,9 +29,10 @@ from chase.protocol.screening import Screening
 from chase.stats.bounded import DESTRUCTIONS
 from chase.stats.curtailment import certain
 from chase.stats.destruction import reached_by_noise, reaches
-from chase.stats.estimates import Estimate, PerTask, estimate, mean
-from chase.stats.power import confirmation_power, confirmation_tasks, usual_noise
-from chase.stats.sequential import PLANNED, WANTED_POWER, Step, looks, round_alpha, sequential_look
+from chase.stats.estimates import INDEPENDENT, Clusters, Estimate, PerTask, cluster_sums, estimate, mean
+from chase.stats.interval_power import detection_power
+from chase.stats.power import confirmation_power
+from chase.stats.sequential import PLANNED, Step, looks, round_alpha, sequential_look
 
 Rule = Literal["paper", "calibrated"]
 PLACEBO = "placebo-"
@@ -54,6 +58,15 @@ class Look:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MeanBound:
+    """What the last look says of the mean, at a share of the round's error that allows for every look."""
+
+    low: float
+    power: float
+    """How often the bound is above 0 where `PLANNED` is destroyed, with the noise that was seen."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cut:
     """That a confirmation ended when it could not reach `η` any more."""
 
@@ -74,6 +87,10 @@ class Measurement:
     by_noise: float | None
     """How often noise alone would have passed; None where it is not known."""
     looks: tuple[Look, ...] = ()
+    power: float | None = None
+    """How often a calibrated test finds `PLANNED`, with the noise that was seen."""
+    mean: MeanBound | None = None
+    """Of a calibrated test."""
     cut: Cut | None = None
     """Where it was not measured on all tasks: then the estimate is of those that were."""
 
@@ -108,13 +125,14 @@ class Confirmation:
     def details(self) -> dict[str, Json]:
         """What the record of a round has beside the paper's rule: of a calibrated test, and of placebos."""
         found: dict[str, Json] = {}
-        if self.alpha is not None and self.measured is not None:
-            last = self.measured.estimate
+        if self.alpha is not None and self.measured is not None and self.measured.mean is not None:
             found["test"] = {
                 "alpha": self.alpha,
                 "rollouts": self.rollouts,
                 "looks": [look.to_json() for look in self.measured.looks],
-                "power": confirmation_power(PLANNED, last.se * math.sqrt(last.n), last.n, self.alpha),
+                "power": self.measured.power,
+                "mean_low": self.measured.mean.low,
+                "mean_power": self.measured.mean.power,
             }
         if self.measured is not None and self.measured.cut is not None:
             found["stopped"] = asdict(self.measured.cut)
@@ -136,6 +154,10 @@ class Trial:
     role: str
     order: Sequence[str] = ()
     """The set's tasks in the order in which a curtailed measurement meets them; none: all at once."""
+    clusters: Clusters = field(default_factory=lambda: INDEPENDENT)
+
+    def estimate(self, delta: PerTask) -> Estimate:
+        return estimate(delta, DESTRUCTIONS, clusters=self.clusters)
 
     async def destruction(self, variant: Variant, rollouts: int | None = None) -> PerTask:
         """`Δ̂` task by task, of all rollouts or the first so many."""
@@ -170,14 +192,14 @@ class Trial:
 async def by_papers_rule(trial: Trial, variant: Variant, *, eta: str) -> Measurement:
     """Confirmed if `Δ̂ ≥ η`."""
     delta = await trial.destruction(variant)
-    found = estimate(delta, DESTRUCTIONS)
+    found = trial.estimate(delta)
     return Measurement(estimate=found, confirmed=reaches(mean(delta), eta), by_noise=reached_by_noise(found, eta))
 
 
 async def by_papers_rule_curtailed(trial: Trial, variant: Variant, *, eta: str, rollouts: int) -> Measurement:
     """The same decision; one that is certain not to be confirmed is measured no further."""
     delta, most = await trial.curtailed(variant, eta)
-    tasks, found = len(trial.order), estimate(delta, DESTRUCTIONS)
+    tasks, found = len(trial.order), trial.estimate(delta)
     missing, every = tasks - found.n, CELLS * tasks * rollouts
     spread = replace(found, se=found.se * math.sqrt(found.n / tasks))
     return Measurement(
@@ -189,19 +211,36 @@ async def by_papers_rule_curtailed(trial: Trial, variant: Variant, *, eta: str, 
 
 
 async def by_calibrated_test(trial: Trial, variant: Variant, *, eta: str, alpha: float, rollouts: int) -> Measurement:
-    """Confirmed if the test rejects at some look, and `Δ̂ ≥ η` there."""
+    """Confirmed if the test rejects at some look, and `Δ̂ ≥ η` there. Signs are those of whole clusters."""
     seen: list[list[float]] = []
     found: list[Look] = []
     for count in looks(rollouts):
         delta = await trial.destruction(variant, count)
-        seen.append([float(delta[task]) for task in sorted(delta)])
+        seen.append(_units(delta, trial.clusters))
         looked = sequential_look(seen, rollouts=rollouts, alpha=alpha, least=float(eta))
-        now = estimate(delta, DESTRUCTIONS)
+        now = trial.estimate(delta)
         found.append(Look(rollouts=count, destruction=now, p=looked.p, step=looked.step))
         if looked.step != "go on":
             break
     confirmed = found[-1].step == "reject" and reaches(mean(delta), eta)
-    return Measurement(estimate=found[-1].destruction, confirmed=confirmed, by_noise=alpha, looks=tuple(found))
+    units, last = len(seen[-1]), found[-1].destruction
+    spread = last.se * math.sqrt(units)
+    each = alpha / len(looks(rollouts))
+    low = estimate(delta, DESTRUCTIONS, level=1 - 2 * each, clusters=trial.clusters).low
+    return Measurement(
+        estimate=last,
+        confirmed=confirmed,
+        by_noise=alpha,
+        looks=tuple(found),
+        power=confirmation_power(PLANNED, spread, units, alpha),
+        mean=MeanBound(low=low, power=detection_power(PLANNED, spread, units, each)),
+    )
+
+
+def _units(delta: PerTask, clusters: Clusters) -> list[float]:
+    """Each cluster's sum, so that their mean is that of the tasks."""
+    sums = cluster_sums({task: delta[task] for task in sorted(delta)}, clusters)
+    return [float(total * len(sums) / len(delta)) for total, _ in sums]
 
 
 @dataclass(kw_only=True)
@@ -236,7 +275,8 @@ class Confirmer:
             return Confirmation(measured=None, firewall=record, placebos={})
         alpha = None if self.rule == "paper" else round_alpha(self.alpha, self.rounds - round + 1)
         order = () if self.curtailed_by is None else evaluation_order(tasks, self.curtailed_by)
-        trial = Trial(arena=self.arena, kit=self.kit, pair=pair, role=role, order=order)
+        clusters = clusters_of(self.kit.benchmark)
+        trial = Trial(arena=self.arena, kit=self.kit, pair=pair, role=role, order=order, clusters=clusters)
         name = proposal.transformation.hash
         on_trial = Variant(name=name, transformation=proposal.transformation, told=False)
         measured = await self._measure(trial, on_trial, alpha)
@@ -261,29 +301,3 @@ def placebos_of(benchmark: Benchmark[Any], count: int, seed: int) -> list[Varian
         raise UserError(f"placebos={count}: {benchmark.name} has {len(there)}. Give at most that many.")
     chosen = sorted_by_key(there, "placebos", seed)[:count]
     return [Variant(name=name, transformation=benchmark.variant(name), told=False) for name in chosen]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Outlook:
-    """What a calibrated confirmation can be expected to find, before anything is known of the noise."""
-
-    effect: float
-    alpha: float
-    tasks: int
-    rollouts: int
-    power: float
-    tasks_needed: int
-    """For a power of 80 %."""
-
-
-def outlook(tasks: int, rollouts: int, alpha: float) -> Outlook:
-    """With independent rollouts of 0/1 scores; common random numbers do better."""
-    sd = usual_noise().sd(rollouts)
-    return Outlook(
-        effect=PLANNED,
-        alpha=alpha,
-        tasks=tasks,
-        rollouts=rollouts,
-        power=confirmation_power(PLANNED, sd, tasks, alpha),
-        tasks_needed=confirmation_tasks(PLANNED, sd, alpha, WANTED_POWER),
-    )

@@ -170,6 +170,7 @@ def _differences(
                 "right": right,
                 "figure": column.key,
                 **to_json(found),
+                "over_both": asdict(found.over_both),
                 "separated": found.separated,
                 "identical": all(sealed.finals[left, seed] == sealed.finals[right, seed] for seed in seeds),
             }

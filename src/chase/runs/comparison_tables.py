@@ -92,7 +92,9 @@ def _differences(payload: Found) -> Table:
         rows=rows,
         fields=("method", "figure", "difference", "low_tasks", "high_tasks", "low_seeds", "high_seeds", "separated"),
         data=data,
-        notes=["Told apart: both intervals leave 0 out. Each interval is at 95 % for itself."],
+        notes=[
+            "Told apart: the interval over tasks and seeds together leaves 0 out. Each interval is at 95 % for itself."
+        ],
     )
 
 

@@ -215,8 +215,13 @@ def _tested(event: Confirmed, verdict: str) -> Iterator[str]:
         f"{test['rollouts']} rollouts{ended}: {verdict}"
     )
     yield (
-        f"    p = {last['p']:.4f}; what destroys nothing is confirmed at most {100 * test['alpha']:.1f} % of the time, "
+        f"    p = {last['p']:.4f}; what changes no task is confirmed at most {100 * test['alpha']:.1f} % of the time, "
         f"and 15 points {100 * test['power']:.0f} % of the time with this noise"
+    )
+    shown = "above 0" if test["mean_low"] > 0 else "not shown to be above 0"
+    yield (
+        f"    the mean over tasks is {shown} (at least {100 * test['mean_low']:+.1f}); 15 points would be shown "
+        f"{100 * test['mean_power']:.0f} % of the time"
     )
 
 
@@ -225,7 +230,8 @@ def _(event: ConfirmationPlanned) -> Iterator[str]:
     yield (
         f"calibrated confirmation: on {event.tasks} tasks with {event.rollouts} rollouts a gain destruction of "
         f"{100 * event.effect:g} points is confirmed {100 * event.power:.0f} % of the time; 80 % takes "
-        f"{event.tasks_needed} tasks (independent rollouts; common random numbers need fewer)"
+        f"{event.tasks_needed} tasks (independent rollouts; common random numbers need fewer). That its mean is "
+        f"above 0 is shown {100 * event.mean_power:.0f} % of the time; 80 % takes {event.mean_tasks_needed} tasks"
     )
     if event.power < POOR_POWER:
         yield "  warning: that is less than every second time. Use more confirmation tasks, or --confirmation paper."

@@ -42,7 +42,7 @@ class Counted(NamedTuple):
     """A value and how often it is there. Of a cluster the value is its mean, and `size` how many tasks it has."""
 
     value: float
-    count: float
+    times: float
     size: float = 1.0
 
 

@@ -2,15 +2,18 @@
 
 A figure is the mean over run seeds and tasks. Its interval over tasks is that of the tasks' means over the seeds
 (`bounded.py`): what other tasks would have given for these runs. Its interval over seeds is Student's: what other runs
-would have given on these tasks. A difference counts as told from 0 only where both intervals leave 0 out.
+would have given on these tasks. Other runs on other tasks vary by `V_T + V_S − V_TS`: the variance over tasks and that
+over seeds both hold what a task does in one run only. Their interval is put together accordingly, from the distances of
+both intervals' ends (Zou and Donner 2008); a difference counts as told from 0 where it leaves 0 out.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from statistics import NormalDist
 
 from chase.stats.bounded import Support
 from chase.stats.estimates import Estimate, PerTask, UnequalCoverage, estimate, mean
@@ -23,22 +26,54 @@ class Measured:
     over_tasks: Estimate
     over_seeds: Estimate | None
     """`n` are seeds. None: of one run nothing is known about others."""
+    over_both: Estimate
+    """Of one run that over tasks."""
     by_seed: tuple[float, ...]
 
     @property
     def separated(self) -> bool:
-        """Whether it is told from 0."""
-        return all(found.low > 0 or found.high < 0 for found in (self.over_tasks, self.over_seeds) if found)
+        """Whether it is told from 0, over tasks and seeds together."""
+        return self.over_both.low > 0 or self.over_both.high < 0
 
 
 def measured(per_seed: Sequence[PerTask], support: Support, *, level: float = 0.95) -> Measured:
     """The mean of the same tasks' figures in several runs."""
     by_seed = tuple(float(mean(per_task)) for per_task in per_seed)
+    tasks, seeds = estimate(averaged(per_seed), support, level=level), over_seeds(by_seed, level=level)
     return Measured(
-        over_tasks=estimate(averaged(per_seed), support, level=level),
-        over_seeds=over_seeds(by_seed, level=level),
+        over_tasks=tasks,
+        over_seeds=seeds,
+        over_both=tasks if seeds is None else _over_both(tasks, seeds, interaction(per_seed)),
         by_seed=by_seed,
     )
+
+
+def interaction(per_seed: Sequence[PerTask]) -> float:
+    """`V_TS`: what the variance of the mean owes to what tasks do in one seed only; 0 of one task or one seed."""
+    tasks, seeds = averaged(per_seed), [mean(per_task) for per_task in per_seed]
+    n, runs = len(tasks), len(seeds)
+    if n < 2 or runs < 2:
+        return 0.0
+    middle = mean(tasks)
+    left = sum(
+        float(found[task] - value - of_seed + middle) ** 2
+        for found, of_seed in zip(per_seed, seeds, strict=True)
+        for task, value in tasks.items()
+    )
+    return left / ((n - 1) * (runs - 1)) / (n * runs)
+
+
+def _over_both(tasks: Estimate, seeds: Estimate, shared: float) -> Estimate:
+    """`V_T + V_S − V_TS`, and as much of the ends' squared distances; never less than either by itself."""
+    normal = NormalDist().inv_cdf((1 + tasks.level) / 2)
+
+    def together(one: float, other: float, twice: float) -> float:
+        return math.sqrt(max(one**2, other**2, one**2 + other**2 - twice))
+
+    value = tasks.value
+    below = together(value - tasks.low, seeds.value - seeds.low, normal**2 * shared)
+    above = together(tasks.high - value, seeds.high - seeds.value, normal**2 * shared)
+    return replace(tasks, se=together(tasks.se, seeds.se, shared), low=value - below, high=value + above)
 
 
 def averaged(per_seed: Sequence[PerTask]) -> dict[str, Fraction]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from chase.stats.certificate_planning import tasks_by_betting, tasks_by_hoeffding
 from chase.stats.power import Noise, confirmation_power, confirmation_tasks
-from chase.stats.simultaneous import tasks_for_power
+from chase.stats.simultaneous import tasks_to_detect
 
 Way = Literal["hoeffding", "betting"]
 WAYS: tuple[Way, ...] = ("hoeffding", "betting")
@@ -48,7 +48,7 @@ def certification_designs(
     and of `archive` destructions hold together at `1 − alpha`.
     """
     return _designs(
-        lambda count: tasks_for_power(
+        lambda count: tasks_to_detect(
             delta, noise.sd(count), quantities=archive + 1, level=1 - alpha, power=power
         ),
         2 * (archive + 1),

@@ -11,14 +11,19 @@ import typer
 from chase.benchmarks.documents.description import JudgeScorer
 from chase.benchmarks.documents.examine import Examined, examine
 from chase.benchmarks.documents.example import write_example
-from chase.benchmarks.documents.splits import ROLES
+from chase.benchmarks.documents.splits import ROLES, allocate, roomier
 from chase.benchmarks.documents.tat_qa import import_tat_qa
 from chase.cli.options import AsJson
 from chase.cli.output import echo, emit_json, new_folder, steps
-from chase.core.errors import IntegrityError, choose
+from chase.core.errors import IntegrityError, UserError, choose
 from chase.core.values import Json
+from chase.methods.sensitivity import in_words, sensitivity, sensitivity_json
+from chase.stats.detectable import Detectable
 
 IMPORTERS = ("tat-qa",)
+LEVEL = 0.95
+SMALL_ENOUGH = 0.1
+"""A gain that task sets need not be changed for."""
 
 
 def init(
@@ -55,6 +60,8 @@ def check(
     if not as_json:
         sets = ", ".join(f"{role} {size}" for role, size in _sizes(examined).items())
         echo(f"{folder} is sound: {len(examined.documents)} documents, {len(examined.questions)} questions ({sets})")
+        for line in _shows(examined):
+            echo(line)
         if examined.description is not None and isinstance(examined.description.scorer, JudgeScorer):
             echo(f"Answers are judged by a language model, {examined.description.scorer.model}, which was not asked.")
 
@@ -82,6 +89,30 @@ def _tell_of(folder: Path, written: Mapping[str, int], command: str, as_json: bo
     return None
 
 
+def _sensitivity(examined: Examined, roles: Mapping[str, str]) -> Detectable:
+    confirming = [id_ for id_, role in roles.items() if role.startswith("conf")]
+    return sensitivity(confirming, examined.clusters, level=LEVEL)
+
+
+def _shows(examined: Examined) -> list[str]:
+    """The gain that an audit here can show, and task sets that could show a smaller one."""
+    now = _sensitivity(examined, examined.roles)
+    lines = [f"An audit's {in_words(now)}."]
+    if examined.description is None or (now.gain is not None and now.gain <= SMALL_ENOUGH):
+        return lines
+    wanted = roomier(examined.questions, examined.description.splits.grouping)
+    if wanted is None:
+        return lines
+    try:
+        better = _sensitivity(examined, allocate(examined.questions, wanted))
+    except UserError:
+        return lines
+    if better.gain is not None and (now.gain is None or better.gain < now.gain):
+        sizes = f"evo = {wanted.evo}, disc = {wanted.disc}, conf = {wanted.conf}"
+        lines.append(f"With {sizes} under [splits] {in_words(better)}.")
+    return lines
+
+
 def _sizes(examined: Examined) -> Mapping[str, int]:
     held = list(examined.roles.values())
     return {role: held.count(role) for role in ROLES}
@@ -94,5 +125,6 @@ def _described(examined: Examined) -> Mapping[str, Json]:
         "documents": len(examined.documents),
         "questions": len(examined.questions),
         "splits": _sizes(examined),
+        "detectable": None if examined.errors else sensitivity_json(_sensitivity(examined, examined.roles)),
         "problems": [problem.as_json() for problem in examined.problems],
     }

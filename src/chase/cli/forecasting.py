@@ -22,6 +22,8 @@ def _print(payload: Mapping[str, Any], steps: int) -> None:
     typer.echo(
         f"{payload['method'] or payload['command']} on {payload['benchmark']}, model {payload['model']}: nothing is run"
     )
+    if shown := payload.get("detectable"):
+        typer.echo(shown["in_words"])
     table = Table(title="at least to at most", title_justify="left")
     for name in ("stage", "role"):
         table.add_column(name)

@@ -293,6 +293,12 @@ class AuditSearched(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AuditPlanned(Event):
+    shows: str
+    """The gain and the gain destruction that the tasks can show, in words."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class AuditBatteryStarted(Event):
     probes: int
     covers: str

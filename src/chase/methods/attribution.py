@@ -204,7 +204,7 @@ class EditMeasurement:
         return replace(share, under=tested, gains=gains, label=_label(tested))
 
     async def _named(self, share: Share) -> Share:
-        """A shortcut with the aspects that it rests on, measured on the first look's tasks at the level that accused."""
+        """A shortcut with the aspects that it rests on, on the first look's tasks at the level that accused."""
         if share.label != "shortcut":
             return share
         look, lost = self.looks[0], list[tuple[float, str]]()

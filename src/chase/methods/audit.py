@@ -18,6 +18,7 @@ from chase.core.events import (
     AuditAttributionStarted,
     AuditBatteryStarted,
     AuditConfirmationStarted,
+    AuditPlanned,
     Tell,
 )
 from chase.core.keyed import sorted_by_key
@@ -30,10 +31,13 @@ from chase.methods.counterfactuals import proposal_of, screening_json
 from chase.methods.desks import ChallengerDesk
 from chase.methods.edits import Check, Edit, further_harnesses
 from chase.methods.reach import Reach
+from chase.methods.sensitivity import in_words as sensitivity_in_words
+from chase.methods.sensitivity import sensitivity, sensitivity_json
 from chase.methods.verdict import Source
 from chase.protocol.battery import Battery, Probe, battery_of
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.screening import Screening, screen_draft
+from chase.stats.detectable import Detectable
 from chase.stats.estimates import INDEPENDENT, Clusters
 
 FIRST_LOOK = 4
@@ -62,6 +66,7 @@ class AuditOutcome(Judged[Found]):
     """Which edit carries what; None for the whole harness."""
     stopped: str | None = None
     """Why the audit ended before the battery, where it did."""
+    sensitivity: Detectable
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -75,6 +80,7 @@ class AuditOutcome(Judged[Found]):
             "attribution": None if self.attribution is None else self.attribution.to_json(),
             "headline": self.headline,
             "stopped": self.stopped,
+            "detectable": sensitivity_json(self.sensitivity),
         }
 
     @property
@@ -103,6 +109,8 @@ class Audit:
     check: Check = field(default=lambda harness: None)
     """Refuses (`UserError`) a mixture of edits that cannot be run."""
     clusters: Clusters = field(default_factory=lambda: INDEPENDENT)
+    rollouts: int = 1
+    """Of a confirmation task."""
     tried: list[dict[str, Json]] = field(default_factory=list)
 
     @cached_property
@@ -115,6 +123,7 @@ class Audit:
         """The battery first; then what was given, or, where the verdict is open, what a search finds; then the word."""
         if self.harness.harness.hash == self.initial.harness.hash:
             raise UserError("the harness and its baseline are the same: there is no gain to audit.")
+        self.tell(AuditPlanned(shows=sensitivity_in_words(self.sensitivity)))
         if not self.settings.anyway and (stopped := await self._stopped()) is not None:
             return stopped
         probes = await self._probes()
@@ -133,6 +142,11 @@ class Audit:
     def tasks(self) -> tuple[str, ...]:
         """The fresh tasks, in an order that the seed decides."""
         return tuple(sorted_by_key(self.arena.tasks(CONFIRM), "looks", self.seed))
+
+    @cached_property
+    def sensitivity(self) -> Detectable:
+        """The gain and the gain destruction that the tasks can show."""
+        return sensitivity(self.tasks, self.clusters, level=self.settings.level, rollouts=self.rollouts)
 
     @cached_property
     def all_tasks(self) -> Look:
@@ -239,6 +253,7 @@ class Audit:
             search_tasks=len(self.arena.tasks(SEARCH)) if searched else 0,
             confirm_tasks=len(look.tasks),
             fresh_tasks=len(self.tasks),
+            sensitivity=self.sensitivity,
             level=self.settings.level,
             battery=self.battery,
             attribution=attribution,

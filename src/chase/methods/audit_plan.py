@@ -20,15 +20,17 @@ from chase.engine.runner import Pace, Progress, Runner
 from chase.engine.sandbox import Sandbox
 from chase.harness.limits import check_for_benchmark
 from chase.harness.spec import Harness
-from chase.methods.arena import Entrant, StoreArena
+from chase.methods.arena import Entrant, StoreArena, pooled
 from chase.methods.audit import Audit, AuditOutcome
 from chase.methods.audit_search import CONFIRM, SEARCH, SEARCH_ROLES, SearchSettings
 from chase.methods.desks import ChallengerDesk
 from chase.methods.edits import Edit, edits_of
 from chase.methods.journal import Journal
 from chase.methods.run import Design
+from chase.methods.sensitivity import sensitivity
 from chase.models.chat import ChatModel
-from chase.stats.estimates import INDEPENDENT
+from chase.stats.detectable import Detectable
+from chase.stats.estimates import INDEPENDENT, Clusters
 from chase.store.records import Use
 from chase.store.store import Store
 
@@ -50,6 +52,22 @@ class AuditPlan(Design):
     def confirmation_roles(self) -> list[str]:
         """The task sets that findings are confirmed on."""
         return [*fresh_roles(self.benchmark), *(() if self.use_cert is None else self.benchmark.sealed)]
+
+    @property
+    def clusters(self) -> Clusters:
+        """Of the benchmark's tasks, as far as it knows them."""
+        return self.benchmark.clusters() if isinstance(self.benchmark, HasClusters) else INDEPENDENT
+
+    @property
+    def confirmation_rollouts(self) -> int:
+        """Of a confirmation task: the fewest of any set."""
+        return min(self.rollouts[role] for role in self.confirmation_roles)
+
+    def sensitivity(self) -> Detectable:
+        """The gain and the gain destruction that the confirmation tasks can show."""
+        held = {role: self.benchmark.tasks(role) for role in self.confirmation_roles}
+        tasks = [task for some in pooled(held, CONFIRM, self.confirm_size).values() for task in some]
+        return sensitivity(tasks, self.clusters, level=self.settings.level, rollouts=self.confirmation_rollouts)
 
     @property
     def by_edit(self) -> bool:
@@ -145,6 +163,7 @@ async def audit_harness(
         seed=plan.seed,
         edits=plan.edits() if plan.by_edit else None,
         check=plan.check if plan.by_edit else lambda mixture: None,
-        clusters=plan.benchmark.clusters() if isinstance(plan.benchmark, HasClusters) else INDEPENDENT,
+        clusters=plan.clusters,
+        rollouts=plan.confirmation_rollouts,
     )
     return await audit.run(plan.given)

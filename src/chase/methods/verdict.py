@@ -220,7 +220,7 @@ def can_be_told(gain: float, tasks: int, alpha: float) -> bool:
     if gain <= 0:
         return False
     share = min(1.0, gain)
-    counted = tuple(each for each in (Counted(0.0, (1 - share) * tasks), Counted(1.0, share * tasks)) if each.count)
+    counted = tuple(each for each in (Counted(0.0, (1 - share) * tasks), Counted(1.0, share * tasks)) if each.times)
     return lower_bound(counted, GAINS, alpha) > 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from chase.harness.spec import Harness
 from chase.methods.audit_plan import AuditPlan, audit_harness
 from chase.methods.audit_search import SearchSettings
 from chase.methods.forecast import forecast_audit
+from chase.methods.sensitivity import sensitivity_json
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.screening import screen_draft
 from chase.runs.accounting import episodes_of, served_models, tokens_of
@@ -113,7 +114,8 @@ def audit(said: RawSettings[AuditSettings], listener: Listener) -> AuditResult:
 def forecast(said: RawSettings[AuditSettings], listener: Listener) -> ForecastResult:
     """What the audit can take at most. Runs nothing and writes nothing."""
     work = prepare(said, Opener(listener), listener)
-    return priced(forecast_audit(work.plan), COMMAND, None, work.benchmark, work.models, work.settings)
+    found = priced(forecast_audit(work.plan), COMMAND, None, work.benchmark, work.models, work.settings)
+    return replace(found, payload={**found.payload, "detectable": sensitivity_json(work.plan.sensitivity())})
 
 
 def prepare(said: RawSettings[AuditSettings], opener: Opener, listener: Listener) -> Audit:

@@ -13,6 +13,7 @@ from chase.core.events import (
     AuditAttributionStarted,
     AuditBatteryStarted,
     AuditConfirmationStarted,
+    AuditPlanned,
     AuditSearched,
     AuditSearchStarted,
     CertificationStarted,
@@ -273,6 +274,11 @@ def _(event: AuditSearched) -> Iterator[str]:
         delta = tried["destruction"]
         found = f"gain destruction {_points(delta)}" if delta else tried["verdict"]
         yield f"  round {event.round}: {tried['what'] or tried['reason']}: {found}"
+
+
+@lines.register
+def _(event: AuditPlanned) -> Iterator[str]:
+    yield event.shows
 
 
 @lines.register

@@ -25,6 +25,7 @@ from chase.benchmarks.documents.examine import Examined, examine, refuse_errors
 from chase.benchmarks.documents.observables import applying
 from chase.benchmarks.documents.operators import allowlist
 from chase.benchmarks.documents.protocol import PROTOCOL_FIELDS, RELEASED_INTERFACE, released_protocol
+from chase.benchmarks.documents.splits import in_common
 from chase.benchmarks.documents.variants import variant_operators, variants_of
 from chase.benchmarks.naming import show_tools
 from chase.benchmarks.task_sets import TaskSets
@@ -120,7 +121,7 @@ class Documents(TaskSets[Task]):
 
     @cached_property
     def _clusters(self) -> Mapping[str, str]:
-        return named_components({task.id: _shared(task) for task in self._tasks.values()})
+        return named_components({task.id: in_common(task) for task in self._tasks.values()})
 
     # Variants, views and tools
 
@@ -240,12 +241,6 @@ class Documents(TaskSets[Task]):
         from chase.benchmarks.documents.export import export_benchmark
 
         return export_benchmark(self, transformation, tasks, folder, progress)
-
-
-def _shared(task: Task) -> list[str]:
-    """Whatever a task may have in common with others."""
-    group = [] if task.group is None else [f"group {task.group}"]
-    return [f"question {task.question}", *group, *(f"document {id_}" for id_ in task.evidence)]
 
 
 def open_documents(name: str, data: Path | None = None) -> Documents:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
+from chase.benchmarks.corpus.components import named_components
 from chase.benchmarks.corpus.index import words
 from chase.benchmarks.documents.conversion import CONVERTERS, Unreadable, to_text
 from chase.benchmarks.documents.description import FILE, Description, JudgeScorer
@@ -15,7 +16,7 @@ from chase.benchmarks.documents.problems import Problem, by_place, errors_of
 from chase.benchmarks.documents.questions import Question, read_questions
 from chase.benchmarks.documents.reading import decode, key_lines, read_description
 from chase.benchmarks.documents.scorers import open_scorer
-from chase.benchmarks.documents.splits import allocate
+from chase.benchmarks.documents.splits import allocate, in_common
 from chase.core.errors import ChaseError, SetupError, UserError
 from chase.core.interfaces import Progress
 
@@ -51,6 +52,11 @@ class Examined:
     @property
     def errors(self) -> list[Problem]:
         return errors_of(self.problems)
+
+    @property
+    def clusters(self) -> dict[str, str]:
+        """A question's id → its cluster: a group, shared evidence or the same question, directly or through others."""
+        return named_components({question.id: in_common(question) for question in self.questions})
 
 
 def examine(folder: Path, tell: Progress = lambda _: None) -> Examined:

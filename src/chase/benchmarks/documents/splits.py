@@ -7,6 +7,7 @@ come.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from chase.benchmarks.corpus.components import components
 from chase.benchmarks.documents.description import Grouping, Splits
@@ -39,6 +40,31 @@ def groups_of(questions: Sequence[Question], grouping: Grouping) -> list[Group]:
     """What stays together, in an order that a hash decides. The same question asked twice always does."""
     labels = {q.id: [f"question {q.question}", *_labels(q, grouping)] for q in questions}
     return sorted(components(labels), key=lambda group: key_bits("documents-splits", *group))
+
+
+class Asked(Protocol):
+    """A question, as it was read or as a task."""
+
+    @property
+    def question(self) -> str: ...
+    @property
+    def evidence(self) -> tuple[str, ...]: ...
+    @property
+    def group(self) -> str | None: ...
+
+
+def in_common(asked: Asked) -> list[str]:
+    """Everything that a question may share with others."""
+    group = [] if asked.group is None else [f"group {asked.group}"]
+    return [f"question {asked.question}", *group, *(f"document {each}" for each in asked.evidence)]
+
+
+def roomier(questions: Sequence[Question], grouping: Grouping) -> Splits | None:
+    """Sizes that leave more questions for confirmation than the paper's proportions; None for a handful."""
+    largest = max(map(len, groups_of(questions, grouping)))
+    few, conf = (len(questions) * percent // 100 // largest * largest for percent in (10, 18))
+    few = max(few, largest)
+    return Splits(evo=few, disc=few, conf=conf, grouping=grouping) if conf else None
 
 
 def _labels(question: Question, grouping: Grouping) -> list[str]:

@@ -1,16 +1,19 @@
-"""Attribution: which edit carries the gain and which its destruction, with intervals that hold together."""
+"""Attribution: each edit's contribution as released and with everything neutral, and what it is called."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from chase.agents.history import RELEASED
 from chase.challengers.mining import MiningChallenger
 from chase.core.errors import UserError
 from chase.core.events import AuditAttributionStarted
@@ -18,11 +21,13 @@ from chase.core.keyed import uniform
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness
 from chase.harness.spec import Activation, Guidance, Harness
-from chase.methods.arena import Contender, Means, SomeTasks, StoreArena, Variant
-from chase.methods.attribution import Attribution, Share, attribute, edits_of, further_harnesses
+from chase.methods.arena import Contender, Means, SomeTasks, Variant
+from chase.methods.attribution import Attribution, EditMeasurement, Look, Share
 from chase.methods.audit import AuditOutcome
+from chase.methods.audit_findings import Found
 from chase.methods.audit_plan import AuditPlan, audit_harness
 from chase.methods.audit_search import SearchSettings
+from chase.methods.edits import edits_of, further_harnesses
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.transformation import OperatorList
 from chase.store.store import Store
@@ -34,7 +39,8 @@ from tests.testing.almanacs import connect_reader, make_harness, open_once
 
 NAME = "almanac@1-large"
 SHORTCUT, HONEST, IDLE = "Prefer files with low name-length.", "Look at every record.", "Be brief."
-TASKS = 40
+TASKS = 96
+LOW, HIGH, SAME = "neutral-low", "neutral-high", "same-names"
 Score = Callable[[str, str, int], float]
 """(prompt, variant, number of the task) → its mean score."""
 
@@ -44,7 +50,8 @@ class Scripted:
     """An arena with scores that a function decides; it notes what was asked for."""
 
     score: Score
-    asked: list[tuple[int, int]] = field(default_factory=list)
+    number: int
+    asked: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     async def means(
         self,
@@ -54,13 +61,14 @@ class Scripted:
         tasks: SomeTasks = None,
         rollouts: int | None = None,
     ) -> Means:
-        self.asked.append((len(harnesses), len(variants)))
+        meant = [n for n in range(self.number) if tasks is None or f"t{n}" in tasks]
+        for h, v in product(harnesses, variants):
+            self.asked[h.harness.hash, v.name] = max(self.asked[h.harness.hash, v.name], len(meant))
         return {
             (h.name, v.name): {
-                f"t{n}": Fraction(self.score(said(h.harness), v.name, n)).limit_denominator(1000) for n in range(TASKS)
+                f"t{n}": Fraction(self.score(said(h.harness), v.name, n)).limit_denominator(1000) for n in meant
             }
-            for h in harnesses
-            for v in variants
+            for h, v in product(harnesses, variants)
         }
 
 
@@ -72,34 +80,55 @@ def saying(*sentences: str) -> Harness:
     return replace(H0, prompt=" ".join([H0.prompt, *sentences]))
 
 
-def variants(*names: str) -> list[Variant]:
-    return [Variant(name=name, transformation=OperatorList(), told=False) for name in names]
+def variants(*names: str) -> dict[str, Variant]:
+    return {name: Variant(name=name, transformation=OperatorList(), told=False) for name in names}
 
 
 def runs(harness: Harness) -> None:
     """Every harness can be run."""
 
 
+def part(name: str) -> Found:
+    return Found(
+        name=name, source="battery", draws=(name,), what=name.replace("-", " "), symbols="", proposals=(), touched={}
+    )
+
+
+@dataclass
+class Attributed:
+    found: Attribution
+    asked: Counter[tuple[str, str]]
+    """(harness, variant) → tasks that it was run on."""
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {share.edit.name: share.label for share in self.found.shares}
+
+    def share(self, sentence: str) -> Share:
+        return next(share for share in self.found.shares if sentence in share.edit.name)
+
+
 async def attributed(
-    harness: Harness, score: Score, *names: str, level: float = 0.95, cleared: bool = False,
+    harness: Harness, score: Score, *, level: float = 0.95, tasks: int = TASKS, first: int = 0,
     check: Callable[[Harness], None] = runs,
-) -> Attribution:  # fmt: skip
-    return await attribute(
-        Scripted(score), "confirm", edits_of(H0, harness, check), initial=Contender(name="H0", harness=H0),
-        harness=Contender(name="H", harness=harness), released=variants("released")[0], variants=variants(*names),
-        level=level, cleared=cleared,
+) -> Attributed:  # fmt: skip
+    arena = Scripted(score, tasks)
+    every = tuple(f"t{n}" for n in range(tasks))
+    looks = [Look(tasks=every[:first], level=1 - (1 - level) / 5)] if first else []
+    measurement = EditMeasurement(
+        arena=arena, role="confirm", initial=Contender(name="H0", harness=H0),
+        harness=Contender(name="H", harness=harness), released=variants(RELEASED)[RELEASED],
+        probes=[part(LOW), part(HIGH)], aspects=[part(SAME)], variants=variants(LOW, HIGH, SAME),
+        looks=[*looks, Look(tasks=every, level=level)], check=check,
     )  # fmt: skip
+    return Attributed(await measurement.attribute(edits_of(H0, harness, check), level), arena.asked)
 
 
 def planted(text: str, variant: str, task: int) -> float:
     """A shortcut that helps on half of the tasks as released, and an honest edit that helps on a quarter anywhere."""
-    cheats = SHORTCUT in text and variant == "released" and task % 2 == 0
+    cheats = SHORTCUT in text and variant == RELEASED and task % 2 == 0
     works = HONEST in text and task % 4 == 1
     return float(cheats or works)
-
-
-def by_name(found: Attribution) -> dict[str, Share]:
-    return {share.edit.name: share for share in found.shares}
 
 
 def value(estimate: Any) -> float:
@@ -108,51 +137,91 @@ def value(estimate: Any) -> float:
 
 
 async def test_a_planted_shortcut_and_an_honest_edit_are_told_apart() -> None:
-    found = await attributed(saying(SHORTCUT, HONEST, IDLE), planted, "c1")
-    shortcut, honest, idle = found.shares
-    assert [share.edit.name for share in found.shares] == [f'prompt: "{s}"' for s in (SHORTCUT, HONEST, IDLE)]
-    assert [share.label for share in found.shares] == ["shortcut", "honest", "unclear"]
-    assert value(shortcut.gain.leave_one_out) == value(shortcut.gain.add_one_in) == 0.5
-    assert value(shortcut.destruction["c1"].leave_one_out) == value(shortcut.destruction["c1"].add_one_in) == 0.5
-    assert value(honest.gain.leave_one_out) == value(honest.gain.add_one_in) == 0.25
-    assert value(honest.destruction["c1"].leave_one_out) == value(honest.destruction["c1"].add_one_in) == 0
-    assert value(idle.gain.leave_one_out) == 0
+    done = await attributed(saying(SHORTCUT, HONEST, IDLE), planted)
+    shortcut, honest, idle = done.found.shares
+    assert [share.edit.name for share in done.found.shares] == [f'prompt: "{s}"' for s in (SHORTCUT, HONEST, IDLE)]
+    assert [share.label for share in done.found.shares] == ["shortcut", "honest", "open"]
+    assert value(shortcut.contribution) == value(shortcut.leave_one_out) == value(shortcut.add_one_in) == 0.5
+    assert [value(shortcut.gains[name]) for name in (LOW, HIGH)] == [0, 0]
+    assert shortcut.rests_on == ("same names",)
+    assert [value(gain) for gain in (honest.contribution, honest.gains[LOW], honest.gains[HIGH])] == [0.25] * 3
+    assert honest.rests_on == ()
+    assert value(idle.contribution) == 0
+    edits = done.found.edits
+    assert (edits.shortcuts, edits.honest, edits.open) == tuple((share.edit.name,) for share in done.found.shares)
+    assert value(edits.without_shortcuts) == value(edits.by_honest) == 0.25 - 0.75 / 2
 
 
-async def test_leaving_out_and_adding_in_differ_where_edits_do_the_same() -> None:
-    """Two edits of which either is enough: neither is missed, and each works alone."""
+async def test_a_condition_that_holds_everywhere_at_one_level_is_found_at_the_other() -> None:
+    """ "Where the extension is short": at level low all are short, and the edit gains; at level high none is."""
 
+    def conditional(text: str, variant: str, task: int) -> float:
+        return float(SHORTCUT in text and task % 2 == 0 and variant in (RELEASED, LOW))
+
+    assert (await attributed(saying(SHORTCUT), conditional)).labels == {f'prompt: "{SHORTCUT}"': "shortcut"}
+
+
+async def test_an_edit_that_may_contribute_nothing_is_not_probed() -> None:
+    done = await attributed(saying(SHORTCUT, HONEST, IDLE), planted)
+    idle = done.share(IDLE)
+    assert (idle.label, idle.under, idle.gains) == ("open", {}, {})
+    (alone,) = [edit.alone for edit in edits_of(H0, saying(SHORTCUT, HONEST, IDLE), runs) if IDLE in edit.name]
+    assert alone is not None
+    assert done.asked[alone.hash, RELEASED] == TASKS
+    assert done.asked[alone.hash, LOW] == 0
+
+
+async def test_a_zero_on_tasks_that_hardly_anybody_solves_accuses_nobody() -> None:
+    """An honest edit mends one task in 15 where the baseline solves 80 %; with everything neutral it solves 7 %."""
+
+    def rare(text: str, variant: str, task: int) -> float:
+        solved = task % 5 != 0 or (SHORTCUT in text and task % 15 == 0)
+        return float(solved and (variant == RELEASED or task % 12 == 1))
+
+    done = await attributed(saying(SHORTCUT), rare, tasks=480)
+    (share,) = done.found.shares
+    assert share.surely_contributes
+    assert value(share.gains[LOW]) == 0
+    assert share.label == "open"
+
+
+async def test_edits_that_are_enough_each_are_credited_half_by_both_ways() -> None:
     def either(text: str, variant: str, task: int) -> float:
-        return float((SHORTCUT in text or HONEST in text) and task % 2 == 0 and variant == "released")
+        return float((SHORTCUT in text or HONEST in text) and task % 2 == 0)
 
-    found = await attributed(saying(SHORTCUT, HONEST), either, "c1")
-    for share in found.shares:
-        assert value(share.gain.leave_one_out) == 0
-        assert value(share.gain.add_one_in) == 0.5
-        assert value(share.destruction["c1"].add_one_in) == 0.5
-        assert share.label == "unclear", "alone it shows destruction: it is not honest; without it none goes"
+    for share in (await attributed(saying(SHORTCUT, HONEST), either)).found.shares:
+        assert value(share.leave_one_out) == 0
+        assert value(share.add_one_in) == 0.5
+        assert value(share.contribution) == 0.25
+        assert share.label == "honest"
 
 
 async def test_two_edits_need_two_further_harnesses_and_one_needs_none() -> None:
     for sentences, further in (((SHORTCUT,), 0), ((SHORTCUT, HONEST), 2), ((SHORTCUT, HONEST, IDLE), 6)):
         harness = saying(*sentences)
         assert len(further_harnesses(H0, harness, edits_of(H0, harness, runs))) == further
-    (share,) = (await attributed(saying(SHORTCUT), planted, "c1")).shares
-    assert value(share.gain.leave_one_out) == value(share.gain.add_one_in) == 0.5
+    (share,) = (await attributed(saying(SHORTCUT), planted)).found.shares
+    assert value(share.leave_one_out) == value(share.add_one_in) == 0.5
     assert share.label == "shortcut"
 
 
-async def test_intervals_widen_with_what_is_reported_and_hold_the_level() -> None:
-    few, many = saying(SHORTCUT, HONEST), saying(SHORTCUT, HONEST, IDLE)
-    width = []
-    for harness, names in ((few, ()), (few, ("c1",)), (few, ("c1", "c2")), (many, ("c1", "c2"))):
-        found = await attributed(harness, planted, *names)
-        gain = by_name(found)[f'prompt: "{SHORTCUT}"'].gain.leave_one_out
-        assert gain is not None
-        assert gain.level == found.level == 0.95
-        width.append(gain.high - gain.low)
-    assert width == sorted(width)
-    assert len(set(width)) == 4
+async def test_what_the_first_look_settles_is_not_measured_on_the_rest() -> None:
+    done = await attributed(saying(SHORTCUT, HONEST, IDLE), planted, tasks=240, first=120)
+    (alone,) = [edit.alone for edit in edits_of(H0, saying(SHORTCUT, HONEST, IDLE), runs) if SHORTCUT in edit.name]
+    assert alone is not None
+    assert done.share(SHORTCUT).label == "shortcut"
+    assert done.asked[alone.hash, LOW] == 120
+
+
+async def test_bounds_share_the_error_between_edits() -> None:
+    widths = []
+    for sentences in ((SHORTCUT,), (SHORTCUT, HONEST), (SHORTCUT, HONEST, IDLE)):
+        share = (await attributed(saying(*sentences), planted)).share(SHORTCUT)
+        assert share.contribution is not None
+        assert share.contribution.level == 0.95
+        widths.append(share.contribution.high - share.contribution.low)
+    assert widths == sorted(widths)
+    assert len(set(widths)) == 3
 
 
 @pytest.mark.slow
@@ -164,33 +233,26 @@ async def test_idle_edits_are_seldom_called_anything() -> None:
         def chance(text: str, variant: str, task: int, number: int = number) -> float:
             return float(uniform("chance", number, text, variant, task) < 0.6)
 
-        found = await attributed(saying(SHORTCUT, HONEST, IDLE), chance, "c1")
-        wrong += any(share.label != "unclear" for share in found.shares)
+        found = await attributed(saying(SHORTCUT, HONEST, IDLE), chance, tasks=40)
+        wrong += set(found.labels.values()) != {"open"}
     assert wrong <= 0.05 * audits
-
-
-async def test_without_a_confirmed_counterfactual_only_the_gain_is_attributed() -> None:
-    for cleared, label in ((True, "honest"), (False, "unclear")):
-        found = await attributed(saying(HONEST, IDLE), planted, cleared=cleared)
-        assert [share.destruction for share in found.shares] == [{}, {}]
-        assert [share.label for share in found.shares] == [label, "unclear"]
 
 
 async def test_many_edits_are_taken_together_by_component_or_by_neighbourhood() -> None:
     rules = [f"Rule number {n} holds." for n in range(13)]
     module = Guidance(name="honest", when=Activation(), text=HONEST)
     mixed = replace(saying(SHORTCUT, *rules), guidance=(module,))
-    found = await attributed(mixed, planted, "c1")
+    found = (await attributed(mixed, planted)).found
     assert found.grouped_by == "component"
     assert [(share.edit.name, share.label) for share in found.shares] == [
         ("system prompt (14 edits)", "shortcut"), ("guidance honest", "honest"),
     ]  # fmt: skip
-    found = await attributed(saying(SHORTCUT, *rules), planted, "c1")
+    found = (await attributed(saying(SHORTCUT, *rules), planted)).found
     assert found.grouped_by == "neighbours"
     assert len(found.shares) == 7
     assert found.shares[0].edit.name == f'prompt: "{SHORTCUT}" … (2 edits)'
     assert sum(len(share.edit.parts) for share in found.shares) == 14
-    assert (await attributed(saying(*rules[:12]), planted)).grouped_by is None
+    assert (await attributed(saying(*rules[:12]), planted)).found.grouped_by is None
 
 
 async def test_a_mixture_that_cannot_be_run_is_reported_and_not_run() -> None:
@@ -198,12 +260,12 @@ async def test_a_mixture_that_cannot_be_run_is_reported_and_not_run() -> None:
         if SHORTCUT in harness.prompt and HONEST not in harness.prompt:
             raise UserError("one needs the other.")
 
-    found = by_name(await attributed(saying(SHORTCUT, HONEST, IDLE), planted, "c1", check=check))
-    honest, shortcut = found[f'prompt: "{HONEST}"'], found[f'prompt: "{SHORTCUT}"']
+    done = await attributed(saying(SHORTCUT, HONEST, IDLE), planted, check=check)
+    honest, shortcut = done.share(HONEST), done.share(SHORTCUT)
     assert honest.edit.problem == shortcut.edit.problem == "one needs the other."
-    assert (honest.gain.leave_one_out, shortcut.gain.add_one_in) == (None, None)
+    assert (honest.leave_one_out, shortcut.add_one_in) == (None, None)
     assert (honest.label, shortcut.label) == ("honest", "shortcut")
-    assert found[f'prompt: "{IDLE}"'].edit.problem is None
+    assert done.share(IDLE).edit.problem is None
 
 
 # In an audit
@@ -219,10 +281,9 @@ def make_plan(almanac: Almanac, **changes: Any) -> AuditPlan:
         baseline=initial_harness(almanac),
         harness=make_harness(almanac, say=f"{SHORTCUT} {HONEST}"),
         challenger=MiningChallenger(),
-        settings=SearchSettings(rounds=1, proposals=4),
+        settings=SearchSettings(rounds=0, level=0.8),
         rollouts=dict.fromkeys(Almanac.roles, 2),
         seed=0,
-        attribute=True,
     )
     return replace(plan, **changes)
 
@@ -247,25 +308,28 @@ async def test_an_audit_tells_the_shortcut_from_the_honest_edit(tmp_path: Path) 
     searched = make_plan(almanac)
     outcome, _, told = await audited(searched, tmp_path)
     assert outcome.attribution is not None
-    assert outcome.verdict.word == "not supported"
+    assert outcome.verdict.word == "in doubt"
+    assert SHORTCUT in outcome.verdict.reason
     labels = {share.edit.name: share.label for share in outcome.attribution.shares}
     assert labels == {f'prompt: "{SHORTCUT}"': "shortcut", f'prompt: "{HONEST}"': "honest"}
-    assert told.events[-1] == AuditAttributionStarted(edits=2, harnesses=2, variants=1)
+    assert [event for event in told.events if isinstance(event, AuditAttributionStarted)] == [
+        AuditAttributionStarted(edits=2, harnesses=2, variants=len(outcome.attribution.probes))
+    ]
 
 
 @pytest.mark.slow
-async def test_attribution_runs_only_what_an_audit_has_not_and_nothing_twice(tmp_path: Path) -> None:
+async def test_nothing_of_an_attribution_is_run_twice_and_without_it_the_harness_is_judged_whole(
+    tmp_path: Path,
+) -> None:
     plan = make_plan(open_once(NAME))
-    plain, first, _ = await audited(replace(plan, attribute=False), tmp_path)
-    assert plain.attribution is None
-    attributed, more, _ = await audited(plan, tmp_path)
+    attributed, first, _ = await audited(plan, tmp_path)
     again, nothing, _ = await audited(plan, tmp_path)
-    assert first > 0
-    assert more == 2 * 2 * plain.confirm_tasks * 2, "two harnesses, as released and under one, twice each"
-    assert nothing == 0
+    assert first > nothing == 0
     assert again.to_json() == attributed.to_json()
-    assert {**attributed.to_json(), "attribution": None} == plain.to_json()
-    assert plan.describe("f") == replace(plan, attribute=False).describe("f")
+    whole = replace(plan, settings=replace(plan.settings, whole=True))
+    plain, none, _ = await audited(whole, tmp_path)
+    assert (plain.attribution, none) == (None, 0)
+    assert plan.describe("f") != whole.describe("f"), "what it measures is another audit"
 
 
 def test_a_mixture_is_held_to_the_benchmark_and_its_control_is_checked() -> None:
@@ -299,17 +363,20 @@ async def test_an_attribution_that_was_cut_goes_on_where_it_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = make_plan(open_once(NAME))
-    whole, _, _ = await audited(plan, tmp_path / "whole")
+    whole, first, _ = await audited(plan, tmp_path / "whole")
 
-    async def cut(arena: StoreArena, role: str, edits: Any, *, released: Variant, **_: object) -> Attribution:
+    async def cut(measurement: EditMeasurement, edits: Any, level: float) -> Attribution:
         """Ends when the first mixture was run as released."""
-        await arena.means([Contender(name="first", harness=edits[0].without)], [released], role)
+        first = Contender(name="first", harness=edits[0].without)
+        await measurement.arena.means([first], [measurement.released], measurement.role)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("chase.methods.audit.attribute", cut)
+        patched.setattr("chase.methods.audit.EditMeasurement.attribute", cut)
         with pytest.raises(KeyboardInterrupt):
             await audited(plan, tmp_path / "cut")
+    with Store.open(Workspace(tmp_path / "cut"), write=False) as store:
+        there = store.info().rollouts["scored"]
     found, executed, _ = await audited(plan, tmp_path / "cut")
-    assert executed == 3 * found.confirm_tasks * 2, "of two harnesses under two variants one cell was there"
+    assert executed == first - there
     assert found.to_json() == whole.to_json()

@@ -24,8 +24,8 @@ unequal sizes it is simulated only (`python -m studies.clusters`).
 The quantile is not simulated: `Σ D_i x_i ≤ m` exactly if a weighted sum of independent Gamma variables is at most 0,
 and Lugannani and Rice's formula gives the probability of that (Daniels 1987, "Tail Probability Approximations").
 On two values it errs to the safe side: of `α` it leaves 2 to 6 % unused where nearly all are the same, at any number of
-tasks, and up to 10 % with a few tasks. On three values it was found up to 3 % of `α` off to the other side. Either moves
-a bound by about a hundredth of its distance.
+tasks, and up to 10 % of few tasks. On three values it was found up to 3 % of `α` off to the other side. Either moves a
+bound by about a hundredth of its distance.
 """
 
 from __future__ import annotations

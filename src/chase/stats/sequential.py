@@ -1,12 +1,13 @@
 """A calibrated test of gain destruction: paired within task, looked at several times, its error spent over the looks.
 
-Sign flips. Where a transformation does nothing, released and counterfactual benchmark can be exchanged within a task,
-so each task's `Δ̂` is as likely as its negative, and so is all that is known of it at every look. The test compares
-`Σ Δ̂_i` with `Σ ±Δ̂_i` over all signs (or 10,000 of them, drawn once, where there are more): its size is exact whatever
-the scores are, at the borders too, where a test by Student's t is not; with drawn signs it is within the error of the
-draw (0.13 points at 1.67 %). Dividing by the standard error
-changes nothing: it grows with the sum, because `Σ Δ̂_i²` is the same for all signs. Tasks, not rollouts, are flipped:
-tasks are what is sampled.
+Sign flips. Where a transformation does nothing on any task, released and counterfactual benchmark can be exchanged
+within a task, so each task's `Δ̂` is as likely as its negative, and so is all that is known of it at every look. The
+test compares `Σ Δ̂_i` with `Σ ±Δ̂_i` over all signs (or 10,000 of them, drawn once, where there are more): its size is
+exact whatever the scores are, at the borders too, where a test by Student's t is not; with drawn signs it is within the
+error of the draw (0.13 points at 1.67 %). Dividing by the standard error changes nothing: it grows with the sum,
+because `Σ Δ̂_i²` is the same for all signs. Tasks, not rollouts, are flipped: tasks are what is sampled; of tasks that
+depend on each other, their clusters' sums. Effects that differ between tasks and cancel out on average are another
+matter: they may be rejected far more often (`studies.confirmation_nulls`).
 
 Looks. After some of the rollouts of every task the test may end early. A path of signs counts as rejected at the first
 look where it is extreme, and over all looks together no more than `α` of the paths are (Lan and DeMets 1983, "Discrete

@@ -249,6 +249,23 @@ def test_tasks_that_share_a_document_directly_or_not_are_one() -> None:
     assert sorted(map(sorted, components(shared))) == [["a", "b", "c"], ["d"], ["e"]]
 
 
+class Grouped(Unlabelled):
+    """Pages whose tasks the benchmark declares dependent in threes."""
+
+    def clusters(self) -> dict[str, str]:
+        return {f"t{n}": f"c{n // 3}" for n in range(6)}
+
+
+def test_tasks_of_one_cluster_of_the_benchmarks_are_one_component() -> None:
+    tasks = tuple(f"t{n}" for n in range(9))
+    apart: Any = Unlabelled()
+    grouped: Any = Grouped()
+    assert len(Subjects(benchmark=apart, tasks=tasks).components) == 9
+    subjects = Subjects(benchmark=grouped, tasks=tasks)
+    assert subjects.components == [["t0", "t1", "t2"], ["t3", "t4", "t5"], ["t6"], ["t7"], ["t8"]]
+    assert len({block.cluster for block in subjects.document_blocks().values()}) == 5
+
+
 def test_windows_are_read_as_the_tool_shows_them_where_a_benchmark_does_not_say(ledger: SynLedger) -> None:
     """A benchmark that does not know where evidence stands is read window by window, through its own tools."""
     subjects = Subjects(benchmark=ledger, tasks=tuple(ledger.tasks("evo")[:1]))

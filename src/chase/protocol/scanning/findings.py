@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import ceil
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from chase.core.interfaces import Observable, Progress, Transformation
 from chase.core.values import Json
 from chase.protocol.kit import WINDOW
-from chase.protocol.scanning.sights import Subjects, components
+from chase.protocol.scanning.sights import Subjects
 from chase.stats.association import DRAWS, Choices, Numbers, holm, rank_correlations
 
 ALIKE = 0.5
@@ -119,7 +119,6 @@ class Scanner:
         self._seed = seed
         self._tell = tell
         self._blocks = subjects.document_blocks()
-        self._components = components(subjects.evidence)
         self.targets = subjects.answers()
         self.draws = max(DRAWS, ceil(2 * self.hypotheses / self.alpha))
         self._documents = Choices(list(self._blocks.values()), seed=seed, draws=self.draws)
@@ -241,16 +240,20 @@ class Scanner:
         ]  # fmt: skip
 
     def _answer_rows(self, values: Values) -> list[Row]:
-        """Do observables of evidence go with the answer over tasks? Tasks that share evidence count as one."""
+        """Do observables of evidence go with the answer over tasks? Tasks of one component count as one."""
         rows = []
         for target, answers in self.targets.items():
-            together: dict[tuple[float, ...], dict[str, list[float]]] = {}  # shuffled once for all that they fit
+            together: dict[tuple[tuple[float, int], ...], dict[str, list[float]]] = {}  # shuffled once for all they fit
             for name, by_task in values.items():
                 points = list(self._points(answers, by_task))
-                if len({x for x, _ in points}) > 1:
-                    together.setdefault(tuple(y for _, y in points), {})[name] = [x for x, _ in points]
-            for wanted, columns in together.items():
-                found = rank_correlations(columns, wanted, level=self.level_each, seed=self._seed, draws=self.draws)
+                if len({point.value for point in points}) > 1:
+                    fixed = tuple((point.answer, point.size) for point in points)
+                    together.setdefault(fixed, {})[name] = [point.value for point in points]
+            for fixed, columns in together.items():
+                wanted, sizes = zip(*fixed, strict=True)
+                found = rank_correlations(
+                    columns, wanted, sizes, level=self.level_each, seed=self._seed, draws=self.draws
+                )
                 rows += [
                     Row(
                         target=target, observable=name, measure="correlation", effect=row.value, low=row.low,
@@ -262,19 +265,28 @@ class Scanner:
 
     def _points(
         self, answers: Mapping[str, float], by_task: Mapping[str, Mapping[str, float | None]]
-    ) -> Iterator[tuple[float, float]]:
-        """Of each group of tasks that share evidence: the observable's mean, and the answer's."""
-        for group in self._components:
+    ) -> Iterator[_Point]:
+        """Each component that an observable says something of."""
+        for group in self.subjects.components:
             tasks = [task for task in group if task in answers]
             known = [value for task in tasks for value in self._of_evidence(task, by_task)]
             if known:
-                yield sum(known) / len(known), sum(answers[task] for task in tasks) / len(tasks)
+                answer = sum(answers[task] for task in tasks) / len(tasks)
+                yield _Point(value=sum(known) / len(known), answer=answer, size=len(tasks))
 
     def _of_evidence(self, task: str, by_task: Mapping[str, Mapping[str, float | None]]) -> list[float]:
         """The values of a task's evidence documents; of all that can be seen, where it has none."""
         own = by_task[task]
         ids = self.subjects.evidence[task] & own.keys() or own.keys()
         return [value for id_ in ids if (value := own[id_]) is not None]
+
+
+class _Point(NamedTuple):
+    """A component of tasks: the observable's mean over their evidence, the answers' mean, and how many they are."""
+
+    value: float
+    answer: float
+    size: int
 
 
 def _unseen(values: Values) -> frozenset[str]:

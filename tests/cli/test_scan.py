@@ -67,6 +67,9 @@ def test_what_is_written_is_taken_by_export_and_by_an_audit_and_leaves_nothing_t
     payload = checked((tmp_path / "found" / "scan.json").read_text())
     names = {finding["name"] for finding in payload["findings"]}
     assert all(finding["removal"]["file"] == f"{finding['name']}.json" for finding in payload["findings"])
+    alone = {part["removal"]["file"] for finding in payload["findings"] for part in finding["apart"]}
+    assert alone == {"listing-position-alone.json"}
+    names |= {name.removesuffix(".json") for name in alone}
     assert {path.stem for path in (tmp_path / "found").iterdir()} == names | {"all", "scan"}
     after = chase.json("scan", "syn-ledger@7", "--variant", "found/all.json")
     assert after["findings"] == []

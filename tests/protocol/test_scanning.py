@@ -15,8 +15,9 @@ from chase.core.interfaces import Benchmark, Observable, Transformation
 from chase.core.observables import ObservableFunction
 from chase.core.values import Sighting
 from chase.protocol.kit import ProtocolKit
-from chase.protocol.scanning.findings import WINDOWS, Scan, Scanner
+from chase.protocol.scanning.findings import WINDOWS, Scanner
 from chase.protocol.scanning.removal import Remover
+from chase.protocol.scanning.rows import Scan
 from chase.protocol.scanning.sights import Subjects, components
 from tests.testing.almanacs import NAME
 from tests.testing.almanacs import open_once as open_almanac
@@ -46,7 +47,7 @@ def test_the_five_planted_features_are_found_each_as_one_finding(ledger: SynLedg
         assert feature in shown
     assert {"name-length", "name-initial", "listing-position"} in shown
     assert any({"bar-count", "extension-length"} <= group for group in shown)
-    (position,) = (finding.strongest for finding in found.findings if finding.strongest.target == WINDOWS)
+    (position,) = (finding.first for finding in found.findings if finding.first.target == WINDOWS)
     assert position.effect < 0.25
     assert position.high < 0.5
 
@@ -112,8 +113,8 @@ def test_what_goes_with_the_answer_is_found(ledger: SynLedger) -> None:
     answers = {d.id: float(ledger.task(t).answer) for t in ledger.tasks("evo") for d in ledger.task(t).documents}
     leak = ObservableFunction("leak", "a number that rises with the answer", lambda s: answers[s.id] ** 2)
     found = scanner_of(ledger, ["evo"], [leak]).scan(ledger.variant("neutral"), "neutral")
-    assert [(f.strongest.target, f.observables) for f in found.findings] == [("answer", ("leak",))]
-    assert found.findings[0].strongest.effect == pytest.approx(1)
+    assert [(f.first.target, f.observables) for f in found.findings] == [("answer", ("leak",))]
+    assert found.findings[0].first.effect == pytest.approx(1)
 
 
 @pytest.mark.slow
@@ -132,7 +133,7 @@ def test_removals_take_their_findings_away_and_a_reversal_is_none(ledger: SynLed
     assert after.significant <= released.significant
     assert kit.run_checks(removal.proposal).valid
     reverse = ({"name": "reverse", "arguments": {"aspect": "depth"}},)
-    assert remover._try(reverse, [depth]) is None  # evidence is deep then: another give-away
+    assert remover._try(reverse, [depth], 0) is None  # evidence is deep then: another give-away
 
 
 def test_where_no_operator_helps_no_removal_is_claimed(ledger: SynLedger) -> None:
@@ -247,6 +248,23 @@ def test_tasks_that_share_a_document_directly_or_not_are_one() -> None:
         "e": frozenset[str](),
     }
     assert sorted(map(sorted, components(shared))) == [["a", "b", "c"], ["d"], ["e"]]
+
+
+class Grouped(Unlabelled):
+    """Pages whose tasks the benchmark declares dependent in threes."""
+
+    def clusters(self) -> dict[str, str]:
+        return {f"t{n}": f"c{n // 3}" for n in range(6)}
+
+
+def test_tasks_of_one_cluster_of_the_benchmarks_are_one_component() -> None:
+    tasks = tuple(f"t{n}" for n in range(9))
+    apart: Any = Unlabelled()
+    grouped: Any = Grouped()
+    assert len(Subjects(benchmark=apart, tasks=tasks).components) == 9
+    subjects = Subjects(benchmark=grouped, tasks=tasks)
+    assert subjects.components == [["t0", "t1", "t2"], ["t3", "t4", "t5"], ["t6"], ["t7"], ["t8"]]
+    assert len({block.cluster for block in subjects.document_blocks().values()}) == 5
 
 
 def test_windows_are_read_as_the_tool_shows_them_where_a_benchmark_does_not_say(ledger: SynLedger) -> None:

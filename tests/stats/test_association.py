@@ -12,12 +12,9 @@ import pytest
 from chase.stats.association import Block, Choices, holm, mid_ranks, rank_correlations, rank_scores
 
 
-def _blocks(chosen: list[list[bool]], documents: list[list[str]] | None = None) -> list[Block]:
-    named = documents or [[f"{b}-{i}" for i in range(len(block))] for b, block in enumerate(chosen)]
-    return [
-        Block(chosen=tuple(block), clusters={"document": tuple(names)})
-        for block, names in zip(chosen, named, strict=True)
-    ]
+def _blocks(chosen: list[list[bool]], clusters: list[str] | None = None) -> list[Block]:
+    names = clusters or [str(place) for place in range(len(chosen))]
+    return [Block(chosen=tuple(block), cluster=name) for block, name in zip(chosen, names, strict=True)]
 
 
 def _p(choices: Choices, values: list[float | None]) -> float:
@@ -55,24 +52,61 @@ def test_no_p_value_is_zero_and_the_same_seed_gives_the_same() -> None:
     assert first == second == 1 / 200
 
 
-def _shared_null(draw: random.Random, *, cluster: bool) -> float:
-    """Forty tasks on twelve documents whose values mean nothing; three of them are the evidence of most tasks."""
-    names = [f"d{i}" for i in range(12)]
-    values = {name: draw.random() for name in names}
-    popular = [draw.choices(names, weights=[10, 10, 10, *[1] * 9])[0] for _ in range(40)]
-    chosen = [[name == own for name in names] for own in popular]
-    documents = [names if cluster else [f"{task}-{name}" for name in names] for task in range(40)]
-    choices = Choices(_blocks(chosen, documents), seed=draw.randrange(2**30), draws=199)
-    return _p(choices, [values[name] for _ in popular for name in names])
+def _shared_null(draw: random.Random, popular: list[int], rare: float | None, *, cluster: bool) -> float:
+    """Each document is the evidence of so many tasks, among nine others; its value means nothing."""
+
+    def value() -> float:
+        return draw.random() if rare is None else float(draw.random() < rare)
+
+    values: list[float | None] = []
+    clusters = []
+    for document, tasks in enumerate(popular):
+        own = value()
+        for task in range(tasks):
+            values += [own, *(value() for _ in range(9))]
+            clusters.append(f"{document}" if cluster else f"{document}-{task}")
+    chosen = [[place == 0 for place in range(10)] for _ in clusters]
+    return _p(Choices(_blocks(chosen, clusters), seed=draw.randrange(2**30), draws=199), values)
 
 
-def test_documents_that_many_tasks_share_do_not_make_a_finding_of_chance() -> None:
-    """Of 300 nulls 5 % may have p ≤ 0.05: up to 26 with a chance of 1 %. Taken as independent, tasks have far more."""
-    draw = random.Random(1)
-    independent = sum(_shared_null(draw, cluster=False) <= 0.05 for _ in range(100))
-    held = sum(_shared_null(draw, cluster=True) <= 0.05 for _ in range(300))
-    assert independent > 20
-    assert held <= 26
+UNEQUAL = [12, 8, 4, *[1] * 12]
+
+
+@pytest.mark.parametrize(("popular", "rare"), [(UNEQUAL, None), (UNEQUAL, 0.1), ([6] * 10, 0.1)])
+def test_documents_that_many_tasks_share_do_not_make_a_finding_of_chance(
+    popular: list[int], rare: float | None
+) -> None:
+    """Of 200 nulls 5 % may have p ≤ 0.05: up to 18 with a chance of 1 %. Taken as independent, tasks have far more."""
+    draw = random.Random(101)
+    independent = sum(_shared_null(draw, popular, rare, cluster=False) <= 0.05 for _ in range(60))
+    held = sum(_shared_null(draw, popular, rare, cluster=True) <= 0.05 for _ in range(200))
+    assert independent >= 9
+    assert held <= 18
+
+
+def test_what_is_planted_in_clusters_is_found_though_they_are_few_and_unequal() -> None:
+    draw = random.Random(102)
+    sizes = [9, 6, 4, *[2] * 20]
+    clusters = [str(place) for place, size in enumerate(sizes) for _ in range(size)]
+    values: list[float | None] = [draw.gauss(1.2 if place == 0 else 0, 1) for _ in clusters for place in range(10)]
+    choices = Choices(_blocks([[place == 0 for place in range(10)] for _ in clusters], clusters))
+    effect = choices.superiority(values, level=0.99)
+    assert _p(choices, values) < 0.001
+    assert effect is not None
+    assert effect.blocks == len(clusters)
+    assert effect.low > 0.5
+
+
+def test_the_interval_is_of_clusters_not_of_blocks() -> None:
+    values: list[float | None] = [1.0, 0.0] * 30 + [0.0, 1.0] * 30
+    chosen = [[True, False]] * 60
+    apart = Choices(_blocks(chosen), draws=99).superiority(values, level=0.95)
+    together = Choices(_blocks(chosen, [str(place // 10) for place in range(60)]), draws=99)
+    wide = together.superiority(values, level=0.95)
+    assert apart is not None
+    assert wide is not None
+    assert (apart.value, wide.value) == (0.5, 0.5)
+    assert wide.high - wide.low > 2 * (apart.high - apart.low)
 
 
 def test_a_null_is_rejected_no_more_often_than_promised_whatever_the_ties() -> None:
@@ -100,13 +134,40 @@ def test_rank_correlations_have_the_sign_and_the_p_value_of_what_they_are() -> N
     draw = random.Random(4)
     target = [draw.random() for _ in range(60)]
     columns = {"up": [x**3 for x in target], "down": [-x for x in target], "none": [draw.random() for _ in target]}
-    found = rank_correlations(columns, target, level=0.95, draws=999)
+    found = rank_correlations(columns, target, [1] * 60, level=0.95, draws=999)
     assert found["up"].value == pytest.approx(1)
     assert found["down"].value == pytest.approx(-1)
     assert found["up"].p == found["down"].p == 1 / 1000
     assert found["none"].p > 0.05
     assert found["none"].low < 0 < found["none"].high
-    assert rank_correlations({"x": [1, 2, 3]}, [1, 2, 3], level=0.95) == {}  # three points say nothing
+    assert rank_correlations({"x": [1, 2, 3]}, [1, 2, 3], [1] * 3, level=0.95) == {}  # three points say nothing
+
+
+def test_what_rises_with_size_alone_goes_with_nothing() -> None:
+    """Means of many skewed values are higher and nearer to each other than those of few, on both sides."""
+    draw = random.Random(103)
+    sizes = [1] * 16 + [20] * 16
+
+    def means() -> list[float]:
+        return [sum(draw.expovariate(1) for _ in range(size)) / size for size in sizes]
+
+    def p(equal: bool) -> float:
+        taken = [1] * len(sizes) if equal else sizes
+        return rank_correlations({"x": means()}, means(), taken, level=0.95, draws=99)["x"].p
+
+    assert sum(p(equal=True) <= 0.05 for _ in range(100)) >= 9
+    assert sum(p(equal=False) <= 0.05 for _ in range(200)) <= 18  # more at 5 %: with a chance of 1 %
+
+
+def test_points_without_an_equal_say_nothing_of_a_correlation() -> None:
+    draw = random.Random(104)
+    target = [draw.random() for _ in range(30)]
+    sizes = [*[1] * 20, *[2] * 8, 5, 9]
+    found = rank_correlations({"x": [*target[:28], 9.0, -9.0]}, target, sizes, level=0.95, draws=199)["x"]
+    assert found.n == 28
+    assert found.p == 1 / 200
+    assert found.low > 0.5
+    assert rank_correlations({"x": target}, target, list(range(30)), level=0.95, draws=99) == {}
 
 
 def test_holms_correction_is_holms() -> None:

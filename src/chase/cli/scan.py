@@ -22,6 +22,8 @@ FROM = {
     "answer": "documents in which an answer can be read that the scorer takes",
 }
 
+WHERE = {"files": "in the files too", "tools": "in what tools derive from them"}
+
 
 @takes(ScanOptions)
 def scan(
@@ -39,14 +41,16 @@ def scan(
 
     Asks no model. Each observable is held against evidence (documents of a task against each other), the place of
     evidence among a document's windows, and the answer; what holds up after Holm's correction is a finding, and
-    observables that show one feature are one. For each finding single operators and then pairs of the allowlist are
+    observables that show one feature are one, named after what the author's files fix before what tools derive from
+    it. For each finding single operators and then pairs of the allowlist are
     tried until one takes it away, plants no other and passes the firewall; what takes a part of it away makes that part
     a finding of its own. `audit --transformations` and `bench export --variant` take the files that are written.
     Sealed tasks are left alone unless --use-cert says why.
 
-    JSON: `findings[{name, target, observables[], beside[], rows[], removal {file, description, symbols, after[],
-    unseen[]}, tried}], rows[{target, observable, measure, effect, low, high, p, adjusted, n, mean_evidence,
-    mean_others}], explained[], together, tasks, tasks_used, evidence_from, level, draws`.
+    JSON: `findings[{name, target, observables[], follows[], beside[], rows[], removal {file, description, symbols,
+    after[], unseen[]}, apart[{observables[], removal}], tried}], rows[{target, observable, origin, measure, effect,
+    low, high, p, adjusted, n, mean_evidence, mean_others}], explained[], together, tasks, tasks_used, evidence_from,
+    level, draws`.
     """
     result = chase.scan(benchmark=name, **given, progress=True)
     folder = out or Path(f"scan-{_file_name(result.payload['benchmark'])}")
@@ -77,8 +81,6 @@ def _print(result: ScanResult, written: Sequence[Path], all_rows: bool, data: st
     for finding in result.findings:
         others = [f["name"] for f in result.findings if set(f["observables"]) & set(finding["beside"])]
         _print_finding(finding, found["observables"], others)
-    if found["explained"]:
-        echo(f"These follow from the above and add nothing: {', '.join(found['explained'])}")
     if not result.findings:
         echo("Nothing found: no observable goes with evidence or the answer as far as these tasks can tell.")
     if all_rows:
@@ -95,8 +97,12 @@ def _print_finding(finding: Mapping[str, Any], described: Mapping[str, str], apa
     first = finding["rows"][0]
     echo(f"{finding['name']}: {_in_words(first, described)}")
     echo(f"  {_effect(first)}, adjusted p {first['adjusted']:.2g}, n = {first['n']}")
-    if others := finding["observables"][1:]:
-        echo(f"  shows in {', '.join(others)} too")
+    others = finding["rows"][1:]
+    for origin, where in WHERE.items():
+        if names := [row["observable"] for row in others if row["origin"] == origin]:
+            echo(f"  shows {where}: {', '.join(names)}")
+    if finding["follows"]:
+        echo(f"  from this follow, and add nothing: {', '.join(finding['follows'])}")
     if apart:
         echo(f"  goes together with {', '.join(apart)}: findings apart, as what takes one away leaves the other")
     removal = finding["removal"]
@@ -108,6 +114,9 @@ def _print_finding(finding: Mapping[str, Any], described: Mapping[str, str], apa
     elif finding["tried"] is not None:
         tried = f"{finding['tried']} tried" if finding["tried"] else "no operator touches it"
         echo(f"  nothing of the allowlist takes it away: {tried}")
+    for part in finding["apart"]:
+        named, by = ", ".join(part["observables"]), part["removal"]
+        echo(f"  {named} alone by: {by['description']}  [{by['symbols']}]")
 
 
 def _middle(row: Mapping[str, Any]) -> float:

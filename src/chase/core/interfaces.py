@@ -20,6 +20,7 @@ from chase.core.values import (
     JudgeModel,
     Limits,
     Neutral,
+    Origin,
     Placeholder,
     Presentation,
     Request,
@@ -50,6 +51,11 @@ class Observable(Protocol):
     def name(self) -> str: ...
     @property
     def description(self) -> str: ...
+    @property
+    def origin(self) -> Origin:
+        """A scan names what the author's files fix before what tools derive from it."""
+        ...
+
     def __call__(self, shown: Sighting) -> float | None: ...
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from chase.core.values import Sighting
+from chase.core.values import Origin, Sighting
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,7 @@ class ObservableFunction:
     name: str
     description: str
     function: Callable[[Sighting], float | None]
+    origin: Origin = "files"
 
     def __call__(self, shown: Sighting) -> float | None:
         return self.function(shown)
@@ -105,10 +106,10 @@ OBSERVABLES: dict[str, ObservableFunction] = {
             "letters in the file's extension",
             lambda s: float(len(s.path.rsplit("/", 1)[-1].partition(".")[2])),
         ),
-        ObservableFunction("id-initial", "first letter of the document's id", lambda s: _initial(s.id)),
-        ObservableFunction("id-final", "last letter of the document's id", lambda s: _initial(s.id[::-1])),
-        ObservableFunction("listing-position", "place in the listing", lambda s: _number(s.listing)),
-        ObservableFunction("hit-position", "place in a search result", lambda s: _number(s.hit)),
+        ObservableFunction("id-initial", "first letter of the document's id", lambda s: _initial(s.id), "tools"),
+        ObservableFunction("id-final", "last letter of the document's id", lambda s: _initial(s.id[::-1]), "tools"),
+        ObservableFunction("listing-position", "place in the listing", lambda s: _number(s.listing), "tools"),
+        ObservableFunction("hit-position", "place in a search result", lambda s: _number(s.hit), "tools"),
         ObservableFunction("window", "which window of the document", lambda s: _number(s.window)),
         ObservableFunction("text-size", "characters of text, spaces left out", _count(r"\S")),
         ObservableFunction("line-count", "lines that are not blank", _count(r"^.*\S.*$")),

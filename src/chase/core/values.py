@@ -32,6 +32,13 @@ class Sighting:
     """What a structured result says of it, under the names that the variant shows."""
 
 
+Origin = Literal["files", "tools"]
+"""Where an observable comes from: the author's files fix it (name, folder, format, text), or tools derive it from them
+(a place in a listing or in results)."""
+ORIGINS: tuple[Origin, ...] = ("files", "tools")
+"""Cause before symptom."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Neutral:
     """Arguments of an operator that take from one aspect of the protocol what tells documents apart by it."""

@@ -15,6 +15,7 @@ from typing import Any
 from chase.core.errors import SetupError
 from chase.core.interfaces import Benchmark, Observable, OperatorKind
 from chase.core.plug_ins import load, package_of, points
+from chase.core.values import ORIGINS
 
 OBSERVABLES, OPERATORS = "chase.observables", "chase.operators"
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
@@ -51,6 +52,8 @@ def observable_problems(observable: Any, name: str) -> Iterator[str]:
     description = getattr(observable, "description", None)
     if not isinstance(description, str) or not description.strip() or "\n" in description:
         yield "its description is no line of text"
+    if getattr(observable, "origin", None) not in ORIGINS:
+        yield f"its origin is none of {', '.join(ORIGINS)}"
     if isinstance(observable, type) or not callable(observable):
         yield "it cannot be called with what was shown"
 

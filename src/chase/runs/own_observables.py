@@ -9,6 +9,7 @@ from chase.core.errors import UserError
 from chase.core.interfaces import Observable
 from chase.core.observables import ObservableFunction
 from chase.core.plug_ins import named_function
+from chase.core.values import ORIGINS
 
 
 def own_observables(places: Sequence[str]) -> list[Observable]:
@@ -27,7 +28,10 @@ def _observable(place: str) -> Observable:
     if not callable(made):
         raise UserError(f"observable={place} cannot be called: it must be a function of a chase.core.values.Sighting.")
     if isinstance(name := getattr(made, "name", None), str) and isinstance(getattr(made, "description", None), str):
-        own: Observable = Guarded(name, made.description, made)
+        origin = getattr(made, "origin", "files")
+        if origin not in ORIGINS:
+            raise UserError(f"observable={place}: its origin is {origin!r}. Write one of: {', '.join(ORIGINS)}.")
+        own: Observable = Guarded(name, made.description, made, origin)
         return own
     name = place.rpartition(":")[2].replace("_", "-")
     return Guarded(name, (getdoc(made) or f"by {place}").splitlines()[0].rstrip("."), made)

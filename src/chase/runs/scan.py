@@ -15,8 +15,9 @@ from chase.core.keyed import digest
 from chase.core.values import Json
 from chase.protocol.extensions import installed_observables
 from chase.protocol.kit import WINDOW
-from chase.protocol.scanning.findings import Scan, Scanner
+from chase.protocol.scanning.findings import Scanner
 from chase.protocol.scanning.removal import Removal, Removed, Remover
+from chase.protocol.scanning.rows import Finding, Row, Scan
 from chase.protocol.scanning.sights import Subjects
 from chase.runs.config import RawSettings
 from chase.runs.listening import Listener, RunEnded, Scanning
@@ -44,7 +45,7 @@ class ScanResult:
 
     @property
     def findings(self) -> Sequence[Mapping[str, Any]]:
-        """The strongest first: `name, target, observables, rows, removal`."""
+        """Those that the files show first, then the strongest: `name, target, observables, rows, removal, apart`."""
         found: Sequence[Mapping[str, Any]] = self.payload["findings"]
         return found
 
@@ -146,17 +147,20 @@ def _result(about: Mapping[str, Json], found: Scan, remover: Remover | None) -> 
     if remover is None:
         looked = [Removed(finding=finding, removal=None, tried=0) for finding in found.findings]
     else:
-        looked = [one for finding in found.findings for one in remover.remove(finding)]
-    named = _named(sorted(looked, key=lambda one: -max(row.distance for row in one.finding.rows)))
+        looked = [remover.tell_apart(one) for finding in found.findings for one in remover.remove(finding)]
+    named = _named(sorted(looked, key=lambda one: one.finding.order))
     worked = [one.removal for one in named.values() if one.removal is not None]
     together = remover.remove_all(worked) if remover is not None and len(worked) > 1 else None
     forms = {name: one.removal.proposal.to_json() for name, one in named.items() if one.removal is not None}
+    apart = [(removal.finding, removal) for one in named.values() for removal in one.apart]
+    forms |= {_alone(part): removal.proposal.to_json() for part, removal in apart if part is not None}
     forms |= {ALL: together.proposal.to_json()} if together is not None else {}
     findings = [
         {
             "name": name,
             **one.finding.to_json(),
             "removal": _removal(name, one.removal),
+            "apart": [_apart(removal.finding, removal) for removal in one.apart if removal.finding is not None],
             "tried": None if remover is None else one.tried,
         }
         for name, one in named.items()
@@ -186,12 +190,21 @@ def _removal(name: str, removal: Removal | None) -> dict[str, Json] | None:
 
 
 def _named(looked: Sequence[Removed]) -> dict[str, Removed]:
-    """By the first observable; one that goes with the answer says so."""
-    named: dict[str, Removed] = {}
-    for one in looked:
-        first = one.finding.strongest
-        name = re.sub(r"[^a-z0-9]+", "-", first.observable.lower()).strip("-")
-        if first.target.startswith("answer"):
-            name = f"answer-{name}" if first.target == "answer" else f"answer-{digest(first.target)[:6]}-{name}"
-        named[name] = one
-    return named
+    return {_name(one.finding.first): one for one in looked}
+
+
+def _alone(part: Finding) -> str:
+    """The name of a transformation that takes a part of what goes together away."""
+    return f"{_name(part.first)}-alone"
+
+
+def _apart(part: Finding, removal: Removal) -> dict[str, Json]:
+    return {"observables": list(part.observables), "removal": _removal(_alone(part), removal)}
+
+
+def _name(first: Row) -> str:
+    """By the observable; one that goes with the answer says so."""
+    name = re.sub(r"[^a-z0-9]+", "-", first.observable.lower()).strip("-")
+    if first.target.startswith("answer"):
+        return f"answer-{name}" if first.target == "answer" else f"answer-{digest(first.target)[:6]}-{name}"
+    return name

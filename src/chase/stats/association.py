@@ -3,12 +3,16 @@
 A block holds what is compared with each other: the documents of a task, of which some are evidence, or the windows of a
 document. Each item has a score, its mid-rank within its block between −½ and ½; the statistic of an observable is the
 sum of the scores of the chosen items. Under the null the choice has nothing to do with the scores, so other choices of
-as many items were as likely: the permutation test, exact for any scores. Where items of several blocks belong together
-(one document is the evidence of many tasks), blocks are not independent, and the same sum is also taken apart by those
-clusters, whose signs are as likely turned round. The larger of the p-values counts.
+as many items were as likely: the permutation test, exact for any scores where blocks are independent.
 
-Both draw `DRAWS` times and count the observed choice among them, `(1 + hits) / (1 + draws)`, which holds its level
-whatever the number of draws (Phipson and Smyth 2010, "Permutation P-values Should Never Be Zero").
+Where they are not (tasks share a document, or a source), they come in clusters, of unequal sizes. Drawing blocks anew
+one by one then finds far too much, and so does turning the signs of whole clusters round, where scores are skewed: ten
+documents that are all the evidence and none of which has a rare value are no surprise. What holds is that a cluster's
+mean is 0 whatever its blocks share: Gaffke's bound on independent clusters (`bounded.py`) gives a second p-value, and
+the larger one counts.
+
+Permutations are drawn `DRAWS` times and the observed choice is counted among them, `(1 + hits) / (1 + draws)`, which
+holds its level whatever the number of draws (Phipson and Smyth 2010, "Permutation P-values Should Never Be Zero").
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from chase.stats.bounded import SCORES, interval
+from chase.stats.bounded import SCORES, interval, probability_at_most, weighted
 
 DRAWS = 9_999
 CHUNK = 1_000
@@ -35,8 +39,8 @@ class Block:
     """Items that are compared with each other, in a fixed order."""
 
     chosen: tuple[bool, ...]
-    clusters: Mapping[str, tuple[str, ...]]
-    """What else an item belongs to, by kind: items of one cluster are not independent, whatever their blocks."""
+    cluster: str
+    """Blocks of one cluster are not independent."""
 
     @property
     def size(self) -> int:
@@ -70,20 +74,16 @@ class Choices:
         self._chosen = np.array([flag for block in blocks for flag in block.chosen], dtype=bool)
 
     @cached_property
-    def clusterings(self) -> Mapping[str, NDArray[np.int64]]:
-        """Kind → the cluster of each chosen item, of those that bind blocks together."""
-        found = {}
-        for kind in sorted({kind for block in self.blocks for kind in block.clusters}):
-            members = [
-                (place, name)
-                for place, block in enumerate(self.blocks)
-                for name, flag in zip(block.clusters[kind], block.chosen, strict=True)
-                if flag
-            ]
-            if max(Counter(name for _, name in set(members)).values(), default=0) > 1:
-                numbers = {name: number for number, name in enumerate(sorted({name for _, name in members}))}
-                found[kind] = np.array([numbers[name] for _, name in members])
-        return found
+    def clusters(self) -> tuple[tuple[int, ...], ...]:
+        """The places of the blocks of each cluster."""
+        places: dict[str, list[int]] = {}
+        for place, block in enumerate(self.blocks):
+            places.setdefault(block.cluster, []).append(place)
+        return tuple(map(tuple, places.values()))
+
+    @property
+    def independent(self) -> bool:
+        return len(self.clusters) == len(self.blocks)
 
     def p_values(self, scores: Numbers) -> Numbers:
         """Two-sided, one for each column. `scores` has a row for each item, block after block."""
@@ -93,10 +93,8 @@ class Choices:
         hits = np.zeros(scores.shape[1])
         for labels in self._drawn:
             hits += (np.abs(labels.astype(np.float32) @ scores) >= observed).sum(axis=0)
-        worst = (1 + hits) / (1 + self.draws)
-        for kind, clusters in self.clusterings.items():
-            worst = np.maximum(worst, self._by_sign(kind, clusters, scores[self._chosen], observed))
-        return worst
+        drawn: Numbers = (1 + hits) / (1 + self.draws)
+        return drawn if self.independent else np.maximum(drawn, self._by_cluster(scores))
 
     def statistic(self, scores: Numbers) -> float:
         """The sum over the chosen items of one column."""
@@ -113,38 +111,28 @@ class Choices:
             parts.append(np.concatenate(columns, axis=1))
         return parts
 
-    def _by_sign(self, kind: str, clusters: NDArray[np.int64], scores: Numbers, observed: Numbers) -> Numbers:
-        """The same test with the signs of whole clusters turned round."""
-        sums = np.zeros((int(clusters.max()) + 1, scores.shape[1]))
-        np.add.at(sums, clusters, scores)
-        rng = np.random.default_rng([self._seed, 2, len(kind), len(sums)])
-        hits = np.zeros(scores.shape[1])
-        for start in range(0, self.draws, CHUNK):
-            signs = rng.integers(0, 2, (min(CHUNK, self.draws - start), len(sums))) * 2.0 - 1.0
-            hits += (np.abs(signs @ sums) >= observed).sum(axis=0)
-        counted: Numbers = (1 + hits) / (1 + self.draws)
-        return counted
+    def _by_cluster(self, scores: Numbers) -> Numbers:
+        """How surely the mean over clusters is not 0, one p-value for each column. Clusters of any size count alike."""
+        ends = np.cumsum([block.size for block in self.blocks])[:-1]
+        parts = zip(np.split(scores, ends), np.split(self._chosen, ends), strict=True)
+        blocks = np.array([part[flags].mean(axis=0) for part, flags in parts])
+        means = np.array([blocks[list(own)].mean(axis=0) for own in self.clusters])
+        return np.array([_mean_is_zero(means[:, place], scores[:, place]) for place in range(scores.shape[1])])
 
     def superiority(self, values: Sequence[float | None], *, level: float) -> Superiority | None:
-        """The effect of one observable, with the widest of the intervals over blocks and over clusters.
+        """The effect of one observable, with the wider of the intervals over blocks and over clusters.
 
         None where nothing is known of both a chosen and another item of any block.
         """
         by_block = self._by_block(values)
-        known = {place: value for place, value in enumerate(by_block) if value is not None}
+        known = [value for value in by_block if value is not None]
         if not known:
             return None
-        ranges = [interval(known.values(), SCORES, level=level)]
-        for clusters in self.clusterings.values():
-            of_item = iter(clusters.tolist())
-            owned: dict[int, list[float]] = {}
-            for place, block in enumerate(self.blocks):
-                for cluster in {next(of_item) for _ in range(block.count)}:
-                    if place in known:
-                        owned.setdefault(cluster, []).append(known[place])
-            ranges.append(interval((sum(all_) / len(all_) for all_ in owned.values()), SCORES, level=level))
+        owned = [[value for place in own if (value := by_block[place]) is not None] for own in self.clusters]
+        means = [sum(own) / len(own) for own in owned if own]
+        ranges = [interval(each, SCORES, level=level) for each in (known, means)]
         return Superiority(
-            value=sum(known.values()) / len(known),
+            value=sum(known) / len(known),
             low=min(low for low, _ in ranges),
             high=max(high for _, high in ranges),
             blocks=len(known),
@@ -166,6 +154,17 @@ class Choices:
             found += rank_scores(values[start : start + block.size])
             start += block.size
         return found
+
+
+def _mean_is_zero(means: Numbers, scores: Numbers) -> float:
+    """The two-sided p-value of Gaffke's bound on clusters' means, which lie between the scores."""
+    low, high = float(scores.min()), float(scores.max())
+    if low == high:
+        return 1.0
+    kept = np.clip(means, low, high).tolist()
+    above = probability_at_most(0.0, weighted(kept), high)
+    below = probability_at_most(0.0, weighted(-mean for mean in kept), -low)
+    return min(1.0, 2 * (1 - max(above, below)))
 
 
 def _subsets(rng: np.random.Generator, rows: int, size: int, count: int) -> NDArray[np.bool_]:
@@ -204,30 +203,44 @@ def rank_scores(values: Sequence[float | None]) -> list[float]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Correlation:
-    """Of ranks, with its interval by Fisher's transformation, which is approximate."""
+    """Of ranks among equals, with its interval by Fisher's transformation, which is approximate."""
 
     value: float
     low: float
     high: float
     p: float
     n: int
+    """Rows that have an equal."""
 
 
 def rank_correlations(
-    columns: Mapping[str, Sequence[float]], target: Sequence[float], *, level: float, seed: int = 0, draws: int = DRAWS
+    columns: Mapping[str, Sequence[float]],
+    target: Sequence[float],
+    sizes: Sequence[int],
+    *,
+    level: float,
+    seed: int = 0,
+    draws: int = DRAWS,
 ) -> dict[str, Correlation]:
-    """Each column's rank correlation with the target; its p-value from the target's values shuffled between rows."""
-    n = len(target)
-    if n < 4 or not columns:
+    """Each column's rank correlation with the target; its p-value from the target's values shuffled between equals.
+
+    A row is the mean of so many values as `sizes` says, and varies accordingly: only rows of one size may change
+    places. Ranks are over all rows and less their mean over those of a size; a row without an equal says nothing.
+    """
+    strata = _strata(sizes)
+    n, free = sum(map(len, strata)), sum(len(stratum) - 1 for stratum in strata)
+    if free < 3 or not columns:
         return {}
-    matrix = np.array([_standard(column) for column in columns.values()]).T
-    wanted = _standard(target)
+    places = np.concatenate(strata)
+    matrix = np.array([_standard(column, strata) for column in columns.values()]).T
+    wanted = _standard(target, strata)
     values = wanted @ matrix
     rng, hits = np.random.default_rng([seed, 3]), np.zeros(len(columns))
     for start in range(0, draws, CHUNK):
-        rows = np.tile(wanted, (min(CHUNK, draws - start), 1))
-        hits += (np.abs(rng.permuted(rows, axis=1) @ matrix) >= np.abs(values) - 1e-9).sum(axis=0)
-    z = NormalDist().inv_cdf(1 - (1 - level) / 2) / (n - 3) ** 0.5
+        rows = min(CHUNK, draws - start)
+        shuffled = [rng.permuted(np.tile(wanted[stratum], (rows, 1)), axis=1) for stratum in strata]
+        hits += (np.abs(np.concatenate(shuffled, axis=1) @ matrix[places]) >= np.abs(values) - 1e-9).sum(axis=0)
+    z = NormalDist().inv_cdf(1 - (1 - level) / 2) / max(1, free - 2) ** 0.5
     found = {}
     for name, value, hit in zip(columns, values.tolist(), hits.tolist(), strict=True):
         middle = np.arctanh(np.clip(value, -0.999999, 0.999999))
@@ -238,11 +251,19 @@ def rank_correlations(
     return found
 
 
-def _standard(values: Sequence[float]) -> Numbers:
-    """Ranks with mean 0 and length 1; all 0 where the values are the same."""
-    ranks = np.array(mid_ranks(list(values))) - (len(values) - 1) / 2
-    length = float(np.sqrt((ranks**2).sum()))
-    return ranks / length if length else ranks
+def _strata(sizes: Sequence[int]) -> list[NDArray[np.int64]]:
+    """The places of each size that more than one row has."""
+    found = [np.flatnonzero(np.array(sizes) == size) for size in sorted(set(sizes))]
+    return [places for places in found if len(places) > 1]
+
+
+def _standard(values: Sequence[float], strata: Sequence[NDArray[np.int64]]) -> Numbers:
+    """Ranks with mean 0 in each stratum, 0 outside, and length 1; all 0 where the values of each are the same."""
+    ranks, centred = np.array(mid_ranks(list(values))), np.zeros(len(values))
+    for places in strata:
+        centred[places] = ranks[places] - ranks[places].mean()
+    length = float(np.sqrt((centred**2).sum()))
+    return centred / length if length else centred
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

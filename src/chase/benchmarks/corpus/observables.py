@@ -111,8 +111,8 @@ def _after(tables: list[tuple[int, int]], lines: int) -> float | None:
 OF_RESULTS: dict[str, ObservableFunction] = {
     observable.name: observable
     for observable in (
-        ObservableFunction("passage-number", "which passage of its document", lambda s: _number(s, "passage")),
-        ObservableFunction("passage-start", "the first line of the passage", _start),
+        ObservableFunction("passage-number", "which passage of its document", lambda s: _number(s, "passage"), "tools"),
+        ObservableFunction("passage-start", "the first line of the passage", _start, "tools"),
         ObservableFunction("text-size", "letters in the result's text", of_text(_letters)),
         ObservableFunction("digit-share", "share of digits in the result's text", of_text(_share(r"\d"))),
         ObservableFunction("capital-share", "share of capitals in the result's text", of_text(_share("[A-Z]"))),

@@ -3,108 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from math import ceil
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from chase.core.interfaces import Observable, Progress, Transformation
-from chase.core.values import Json
+from chase.core.values import ORIGINS
 from chase.protocol.kit import WINDOW
-from chase.protocol.scanning.sights import Subjects, components
+from chase.protocol.scanning.rows import Finding, Row, Scan
+from chase.protocol.scanning.sights import Subjects
 from chase.stats.association import DRAWS, Choices, Numbers, holm, rank_correlations
 
 ALIKE = 0.5
 """Rank correlation within tasks from which on two observables are taken to show one feature."""
-Measure = Literal["superiority", "correlation"]
-MIDDLE: Mapping[Measure, float] = {"superiority": 0.5, "correlation": 0.0}
-"""Where nothing goes with anything."""
 Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 """Observable → task → document → its value."""
 EVIDENCE, WINDOWS = "evidence", "window of evidence"
 """What is gone with: being an evidence document; being the window of one in which the evidence stands."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
-    """One observable held against one target."""
-
-    target: str
-    """`evidence`, `window of evidence`, `answer`, or one answer."""
-    observable: str
-    measure: Measure
-    effect: float
-    low: float
-    high: float
-    """The intervals of all rows hold together."""
-    p: float
-    adjusted: float
-    """By Holm's procedure over all rows."""
-    n: int
-    """Tasks, documents or groups of tasks that say something."""
-    mean_evidence: float | None = None
-    mean_others: float | None = None
-
-    @property
-    def distance(self) -> float:
-        """From where nothing goes with anything."""
-        return abs(self.effect - MIDDLE[self.measure])
-
-    @property
-    def key(self) -> tuple[str, str]:
-        return self.target, self.observable
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
-    """Rows that hold up and show one feature, the strongest first."""
-
-    rows: tuple[Row, ...]
-    beside: tuple[str, ...] = ()
-    """Observables that rank documents like these, and are another feature: what takes one away leaves the other."""
-
-    @property
-    def strongest(self) -> Row:
-        return self.rows[0]
-
-    @property
-    def keys(self) -> frozenset[tuple[str, str]]:
-        return frozenset(row.key for row in self.rows)
-
-    @property
-    def observables(self) -> tuple[str, ...]:
-        return tuple(row.observable for row in self.rows)
-
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "target": self.strongest.target,
-            "observables": list(self.observables),
-            "beside": list(self.beside),
-            "rows": [asdict(row) for row in self.rows],
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scan:
-    """All rows under one variant, and what they come to."""
-
-    rows: tuple[Row, ...]
-    findings: tuple[Finding, ...]
-    """What holds up, observables that show one feature together; the strongest first."""
-    explained: tuple[Row, ...]
-    """What holds up by itself and no longer once the findings are taken into account: a size that follows from a format
-    and a title, say."""
-    unseen: frozenset[str]
-    """Observables that nothing in view has a value of: no folder is left, or a field is called otherwise."""
-    alpha: float
-
-    @property
-    def significant(self) -> frozenset[tuple[str, str]]:
-        return frozenset(row.key for row in self.rows if row.adjusted <= self.alpha)
-
-    def row(self, key: tuple[str, str]) -> Row | None:
-        return next((row for row in self.rows if row.key == key), None)
 
 
 class Scanner:
@@ -115,11 +32,11 @@ class Scanner:
     ) -> None:
         self.subjects = subjects
         self.observables = tuple(observables)
+        self._origins = {observable.name: observable.origin for observable in observables}
         self.alpha = 1 - level
         self._seed = seed
         self._tell = tell
         self._blocks = subjects.document_blocks()
-        self._components = components(subjects.evidence)
         self.targets = subjects.answers()
         self.draws = max(DRAWS, ceil(2 * self.hypotheses / self.alpha))
         self._documents = Choices(list(self._blocks.values()), seed=seed, draws=self.draws)
@@ -135,24 +52,27 @@ class Scanner:
         tested = self._document_rows(values) + self._window_rows(transformation) + self._answer_rows(values)
         adjusted = holm([row.p for row in tested])
         rows = tuple(replace(row, adjusted=p) for row, p in zip(tested, adjusted, strict=True))
-        findings, explained = self._grouped([row for row in rows if row.adjusted <= self.alpha], values)
-        return Scan(rows=rows, findings=findings, explained=explained, unseen=_unseen(values), alpha=self.alpha)
+        findings = self._grouped([row for row in rows if row.adjusted <= self.alpha], values)
+        return Scan(rows=rows, findings=findings, unseen=_unseen(values), alpha=self.alpha)
 
-    def _grouped(self, rows: Sequence[Row], values: Values) -> tuple[tuple[Finding, ...], tuple[Row, ...]]:
-        """Rows as findings: one joins the first that it shows the same as; what adds nothing to them is explained."""
+    def _grouped(self, rows: Sequence[Row], values: Values) -> tuple[Finding, ...]:
+        """Rows as findings, cause before symptom: one joins the first that it shows the same as, or follows from them
+        where it adds nothing to them.
+        """
         groups: list[list[Row]] = []
-        explained: list[Row] = []
+        follows: dict[int, list[Row]] = {}
         scores = {row.observable: self._column(values[row.observable]) for row in rows if row.observable in values}
-        for row in sorted(rows, key=lambda row: (-row.distance, row.observable)):
+        for row in sorted(rows, key=lambda row: row.order):
             own = [group for group in groups if group[0].target == row.target]
-            alike = [g for g in own if abs(_agreement(scores[g[0].observable], scores[row.observable])) >= ALIKE]
-            if alike:
-                alike[0].append(row)
+            likeness = [abs(_agreement(scores[g[0].observable], scores[row.observable])) for g in own]
+            alike = next((group for group, like in zip(own, likeness, strict=True) if like >= ALIKE), None)
+            if alike is not None:
+                alike.append(row)
             elif row.target == EVIDENCE and own and self._adds_nothing(row, own, scores):
-                explained.append(row)
+                follows.setdefault(id(own[likeness.index(max(likeness))]), []).append(row)
             else:
                 groups.append([row])
-        return tuple(Finding(rows=tuple(group)) for group in groups), tuple(explained)
+        return tuple(Finding(rows=tuple(group), follows=tuple(follows.get(id(group), ()))) for group in groups)
 
     def _column(self, by_task: Mapping[str, Mapping[str, float | None]]) -> Numbers:
         return np.array(self._documents.scores(self._items(by_task)))
@@ -202,8 +122,8 @@ class Scanner:
                 rows.append(
                     Row(
                         target=EVIDENCE, observable=name, measure="superiority", effect=effect.value, low=effect.low,
-                        high=effect.high, p=p, adjusted=1.0, n=effect.blocks, mean_evidence=means[0],
-                        mean_others=means[1],
+                        high=effect.high, p=p, n=effect.blocks, mean_evidence=means[0], mean_others=means[1],
+                        origin=self._origins[name],
                     )
                 )  # fmt: skip
         return rows
@@ -236,25 +156,29 @@ class Scanner:
         return [
             Row(
                 target=WINDOWS, observable=WINDOW, measure="superiority", effect=effect.value, low=effect.low,
-                high=effect.high, p=p, adjusted=1.0, n=effect.blocks,
+                high=effect.high, p=p, n=effect.blocks, origin=ORIGINS[0],
             )
         ]  # fmt: skip
 
     def _answer_rows(self, values: Values) -> list[Row]:
-        """Do observables of evidence go with the answer over tasks? Tasks that share evidence count as one."""
+        """Do observables of evidence go with the answer over tasks? Tasks of one component count as one."""
         rows = []
         for target, answers in self.targets.items():
-            together: dict[tuple[float, ...], dict[str, list[float]]] = {}  # shuffled once for all that they fit
+            together: dict[tuple[tuple[float, int], ...], dict[str, list[float]]] = {}  # shuffled once for all they fit
             for name, by_task in values.items():
                 points = list(self._points(answers, by_task))
-                if len({x for x, _ in points}) > 1:
-                    together.setdefault(tuple(y for _, y in points), {})[name] = [x for x, _ in points]
-            for wanted, columns in together.items():
-                found = rank_correlations(columns, wanted, level=self.level_each, seed=self._seed, draws=self.draws)
+                if len({point.value for point in points}) > 1:
+                    fixed = tuple((point.answer, point.size) for point in points)
+                    together.setdefault(fixed, {})[name] = [point.value for point in points]
+            for fixed, columns in together.items():
+                wanted, sizes = zip(*fixed, strict=True)
+                found = rank_correlations(
+                    columns, wanted, sizes, level=self.level_each, seed=self._seed, draws=self.draws
+                )
                 rows += [
                     Row(
                         target=target, observable=name, measure="correlation", effect=row.value, low=row.low,
-                        high=row.high, p=row.p, adjusted=1.0, n=row.n,
+                        high=row.high, p=row.p, n=row.n, origin=self._origins[name],
                     )
                     for name, row in found.items()
                 ]  # fmt: skip
@@ -262,19 +186,28 @@ class Scanner:
 
     def _points(
         self, answers: Mapping[str, float], by_task: Mapping[str, Mapping[str, float | None]]
-    ) -> Iterator[tuple[float, float]]:
-        """Of each group of tasks that share evidence: the observable's mean, and the answer's."""
-        for group in self._components:
+    ) -> Iterator[_Point]:
+        """Each component that an observable says something of."""
+        for group in self.subjects.components:
             tasks = [task for task in group if task in answers]
             known = [value for task in tasks for value in self._of_evidence(task, by_task)]
             if known:
-                yield sum(known) / len(known), sum(answers[task] for task in tasks) / len(tasks)
+                answer = sum(answers[task] for task in tasks) / len(tasks)
+                yield _Point(value=sum(known) / len(known), answer=answer, size=len(tasks))
 
     def _of_evidence(self, task: str, by_task: Mapping[str, Mapping[str, float | None]]) -> list[float]:
         """The values of a task's evidence documents; of all that can be seen, where it has none."""
         own = by_task[task]
         ids = self.subjects.evidence[task] & own.keys() or own.keys()
         return [value for id_ in ids if (value := own[id_]) is not None]
+
+
+class _Point(NamedTuple):
+    """A component of tasks: the observable's mean over their evidence, the answers' mean, and how many they are."""
+
+    value: float
+    answer: float
+    size: int
 
 
 def _unseen(values: Values) -> frozenset[str]:

@@ -6,12 +6,12 @@ It knows a benchmark by its contract alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from chase.core.interfaces import Benchmark, HasEvidence, HasEvidenceWindows, Judged, Transformation
+from chase.core.interfaces import Benchmark, HasClusters, HasEvidence, HasEvidenceWindows, Judged, Transformation
 from chase.core.values import Sighting
 from chase.stats.association import Block
 
@@ -79,10 +79,24 @@ class Subjects:
             return any(self.benchmark.states(task, candidate) for candidate in candidates)
         return any(self.benchmark.score(task, candidate) >= 1 for candidate in candidates)
 
+    @cached_property
+    def components(self) -> list[list[str]]:
+        """The tasks in groups that chance may treat alike: they share evidence or a cluster of the benchmark's."""
+        declared = self.benchmark.clusters() if isinstance(self.benchmark, HasClusters) else {}
+        shared = {task: {f"d:{id_}" for id_ in self.evidence[task]} for task in self.tasks}
+        return components(
+            {task: own | {f"c:{declared[task]}"} if task in declared else own for task, own in shared.items()}
+        )
+
+    @cached_property
+    def _component_of(self) -> Mapping[str, str]:
+        """Task → the first task of its component."""
+        return {task: group[0] for group in self.components for task in group}
+
     def document_blocks(self) -> dict[str, Block]:
         """Task → its documents, of which some that can be seen are evidence and some are not."""
         blocks = {
-            task: Block(chosen=tuple(id_ in self.evidence[task] for id_ in seen), clusters={"document": seen})
+            task: Block(chosen=tuple(id_ in self.evidence[task] for id_ in seen), cluster=self._component_of[task])
             for task, seen in self.released.items()
         }
         return {task: block for task, block in blocks.items() if 0 < block.count < block.size}
@@ -91,10 +105,9 @@ class Subjects:
         """The windows of each evidence document in their order, of which some hold what is needed and some do not."""
         found = []
         for task in self.tasks:
-            for document, holds in self._windows(task, transformation).items():
+            for holds in self._windows(task, transformation).values():
                 if 0 < sum(holds) < len(holds):
-                    clusters = {"document": (document,) * len(holds), "task": (task,) * len(holds)}
-                    found.append(Block(chosen=tuple(map(bool, holds)), clusters=clusters))
+                    found.append(Block(chosen=tuple(map(bool, holds)), cluster=self._component_of[task]))
         return found
 
     def _windows(self, task: str, transformation: Transformation[Any]) -> Mapping[str, Sequence[bool]]:
@@ -154,8 +167,8 @@ def _number(answer: str) -> float | None:
         return None
 
 
-def components(members: Mapping[str, frozenset[str]]) -> list[list[str]]:
-    """Tasks that share a document, directly or through others, together."""
+def components(members: Mapping[str, Set[str]]) -> list[list[str]]:
+    """Tasks that share something, directly or through others, together."""
     group: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -163,10 +176,10 @@ def components(members: Mapping[str, frozenset[str]]) -> list[list[str]]:
             name = group[name]
         return name
 
-    for task, documents in members.items():
-        for document in documents:
-            group[root(f"d:{document}")] = root(f"t:{task}")
+    for task, shared in members.items():
+        for one in shared:
+            group[root(f"shared {one}")] = root(f"task {task}")
     found: dict[str, list[str]] = {}
     for task in members:
-        found.setdefault(root(f"t:{task}"), []).append(task)
+        found.setdefault(root(f"task {task}"), []).append(task)
     return list(found.values())

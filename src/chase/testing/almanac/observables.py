@@ -73,9 +73,9 @@ def _unit_line(shown: Sighting) -> float | None:
 OBSERVABLES: tuple[ObservableFunction, ...] = (
     *(COMMON[name] for name in _COMMON),
     ObservableFunction("name-hyphens", "hyphens in the document's name", lambda s: float(s.path.count("-"))),
-    ObservableFunction("passage-number", "which passage of its document", _passage),
-    ObservableFunction("passage-start", "the passage's first line", _start),
-    ObservableFunction("passage-length", "lines in the passage", _length),
+    ObservableFunction("passage-number", "which passage of its document", _passage, "tools"),
+    ObservableFunction("passage-start", "the passage's first line", _start, "tools"),
+    ObservableFunction("passage-length", "lines in the passage", _length, "tools"),
     ObservableFunction("snippet-length", "letters in the snippet", _snippet(len)),
     ObservableFunction("snippet-digits", "digits in the snippet", _snippet(lambda s: sum(c.isdigit() for c in s))),
     ObservableFunction("snippet-words", "words in the snippet", _snippet(lambda s: len(s.split()))),

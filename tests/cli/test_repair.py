@@ -16,7 +16,7 @@ import pytest
 import chase as api
 from chase.harness.folder import load_harness, save_harness
 from chase.methods.arena import Contender, Means, SomeTasks, StoreArena, Variant
-from chase.runs.repair import FinishedAudit, find_audit
+from chase.runs.finished_audit import FinishedAudit, find_audit
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 from chase.testing.almanac.reader import NAME as READER
@@ -90,11 +90,14 @@ def test_the_shortcut_is_taken_out_and_the_honest_sentence_kept(audited: Command
     fixed, honest = (load_harness(tmp_path / name) for name in ("fixed", "honest"))
     assert fixed.prompt.split() == honest.prompt.split()
     assert replace(fixed, prompt=honest.prompt).hash == honest.hash
-    assert "tasks that the repair did not use" in finished.out
-    assert "under documents get names of one length that say nothing" in finished.out
+    audit = find_audit(Workspace(tmp_path), "latest").run
+    assert f"70 tasks, seen once by {audit} of this harness; intervals hold together" in finished.out
+    assert "everything neutral at once (high)" in finished.out
+    assert "note: the audit used these tasks" in finished.out
     assert "note: sim:almanac" in finished.out
     assert "  taken out" not in finished.err
-    assert "search: gain destruction c1 +" in finished.err
+    assert "search: gain destruction neutral-high +" in finished.err
+    assert f'called a shortcut: prompt: "{SHORTCUT}"' in finished.err
 
 
 def test_the_sentence_says_what_was_had_and_what_is_kept(audited: Commands) -> None:
@@ -106,15 +109,17 @@ def test_the_sentence_says_what_was_had_and_what_is_kept(audited: Commands) -> N
         f"repaired: {points[2]}, of which {points[3]} survives"
     )
     assert before["released"]["value"] - before["surviving"]["value"] > 0.2
-    assert after["released"]["value"] == after["surviving"]["value"] > 0
+    assert after["released"]["value"] - after["surviving"]["value"] < 0.05
+    assert after["surviving"]["value"] > 0
 
 
 def test_the_gains_are_the_audits_and_their_intervals_hold_together(audited: Commands, tmp_path: Path) -> None:
     found = find_audit(Workspace(tmp_path), "latest").payload
     measured = audited.json("repair", "--audit", "latest")["measured"]
     assert measured["harness"]["released"]["value"] == found["g_rel"]["value"]
-    assert measured["harness"]["surviving"]["value"] == pytest.approx(found["g_min"])
-    alone = found["g_rel"]  # of two quantities; here two harnesses, as released and under one counterfactual, are four
+    under = {finding["name"]: finding["gain"]["value"] for finding in found["confirmed"]}
+    assert {n: g["value"] for n, g in measured["harness"]["gains"].items() if n != "released"} == under
+    alone = found["g_rel"]
     both = measured["harness"]["released"]
     assert both["low"] < alone["low"]
     assert both["high"] > alone["high"]
@@ -129,17 +134,17 @@ def test_the_search_sees_no_task_of_the_measurement_and_nobody_a_sealed_one(
 
     async def spied(
         arena: StoreArena, harnesses: Sequence[Contender], variants: Sequence[Variant], role: str,
-        tasks: SomeTasks = None,
+        tasks: SomeTasks = None, rollouts: int | None = None,
     ) -> Means:  # fmt: skip
         asked.append(({named.name for named in harnesses}, role))
-        return await means(arena, harnesses, variants, role, tasks)
+        return await means(arena, harnesses, variants, role, tasks, rollouts)
 
     monkeypatch.setattr(StoreArena, "means", spied)
     payload = audited.json("repair", "--audit", "latest")
     roles = [role for _, role in asked]
     assert roles == sorted(roles, reverse=True), "all of the search comes before the measurement"
     assert asked[-1] == ({"H0", "H", "repaired"}, "confirm")
-    assert all(role == "search" for names, role in asked[:-1] for _ in names)
+    assert {role for _, role in asked[:-1]} == {"search"}
     with Store.open(Workspace(tmp_path), write=False) as store:
         used = {count.role for count in store.episodes(payload["run"])}
     assert used == {*SEARCH, *FRESH}
@@ -149,9 +154,12 @@ def test_what_the_audit_ran_is_not_run_again(audited: Commands, tmp_path: Path) 
     before = scored(tmp_path)
     payload = audited.json("repair", "--audit", "latest")
     cells = {role: len(open_once(NAME).tasks(role)) for role in (*SEARCH, *FRESH)}
-    search = sum(1 + len(form["destruction"]) for form in payload["tried"]) * sum(cells[role] for role in SEARCH)
-    fresh = 2 * 2 * sum(cells[role] for role in FRESH)
-    assert scored(tmp_path) - before == search + fresh, "the forms that were tried, and the repaired one on fresh tasks"
+    draws = {"neutral-low": 2, "neutral-high": 2, "c1": 1}
+    forms = sum(1 + sum(draws[name] for name in form["destruction"]) for form in payload["tried"])
+    search = forms * sum(cells[role] for role in SEARCH)
+    both = 2 * (2 + 2) * sum(cells[role] for role in SEARCH)  # harness and baseline under the probes
+    fresh = 2 * sum(cells[role] for role in FRESH)  # of the rest the audit's attribution has all
+    assert scored(tmp_path) - before == search + both + fresh, "the repaired harness under what was searched for"
 
 
 def test_the_command_that_it_ends_with_audits_what_was_repaired(audited: Commands) -> None:
@@ -160,7 +168,7 @@ def test_the_command_that_it_ends_with_audits_what_was_repaired(audited: Command
     assert said == ["chase", "audit", "--benchmark", NAME, "--model", READER, "--rollouts", "2", "--harness", "fixed"]
     again = audited(*said[1:], "--rounds", 1, "--json")
     assert again.code == 0, "the gain is not called unsupported any more"
-    found = checked(again.out)
+    found = json.loads(again.out)
     assert [finding for finding in found["confirmed"] if finding["status"] == "confirmed"] == []
     assert found["g_rel"]["value"] == payload["measured"]["repaired"]["released"]["value"]
 
@@ -210,7 +218,7 @@ def test_an_audit_of_fewer_tasks_is_repaired_on_these(chase: Commands) -> None:
 
 
 def test_an_audit_that_confirmed_nothing_leaves_nothing_to_repair(chase: Commands, tmp_path: Path) -> None:
-    verdict = checked(chase(*audit("honest", "--json")).out)["verdict"]
+    verdict = json.loads(chase(*audit("honest", "--json")).out)["verdict"]
     before = scored(tmp_path)
     finished = chase("repair", "--audit", "latest", "--out", "fixed")
     assert finished.code == 0
@@ -244,9 +252,11 @@ def test_where_the_shortcut_is_all_there_is_nothing_is_written(chase: Commands, 
 
 def test_what_scales_with_the_base_rate_does_not_count(audited: Commands, tmp_path: Path) -> None:
     found = find_audit(Workspace(tmp_path), "latest")
-    assert [finding["name"] for finding in found.counted] == ["c1"]
-    scales = [{**finding, "status": "scales with the base rate"} for finding in found.payload["confirmed"]]
-    assert replace(found, payload={**found.payload, "confirmed": scales}).counted == []
+    assert [finding["name"] for finding in found.counted] == ["neutral-high", "c1", "neutral-low"]
+    for status in ("scales with the base rate", "not informative"):
+        findings = [{**finding, "status": status} for finding in found.payload["confirmed"]]
+        left = replace(found, payload={**found.payload, "confirmed": findings}).counted
+        assert [finding["name"] for finding in left] == (["neutral-high", "neutral-low"] if "scales" in status else [])
 
 
 # Going on
@@ -257,13 +267,11 @@ def test_a_repair_that_was_cut_goes_on_and_pays_nothing_again(
 ) -> None:
     before, means = scored(tmp_path), StoreArena.means
 
-    async def cut(
-        arena: StoreArena, harnesses: Sequence[Contender], variants: Any, role: str, tasks: Any = None
-    ) -> Means:
+    async def cut(arena: StoreArena, harnesses: Sequence[Contender], variants: Any, role: str, *more: Any) -> Means:
         """Ends before the measurement."""
         if role == "confirm":
             raise KeyboardInterrupt
-        return await means(arena, harnesses, variants, role, tasks)
+        return await means(arena, harnesses, variants, role, *more)
 
     with monkeypatch.context() as patched:
         patched.setattr(StoreArena, "means", cut)
@@ -273,7 +281,7 @@ def test_a_repair_that_was_cut_goes_on_and_pays_nothing_again(
     assert searched > before
     payload = audited.json("repair", "--audit", "latest", "--out", "fixed")
     paid = scored(tmp_path)
-    assert paid - searched == 2 * 2 * payload["confirm_tasks"], "only the repaired harness on fresh tasks"
+    assert payload["exposure"]["text"].startswith("seen once by audit-"), "itself is no earlier run"
     again = audited.json("repair", "--audit", "latest", "--out", "fixed")
     assert lasting(again) == lasting(payload)
     assert scored(tmp_path) == paid

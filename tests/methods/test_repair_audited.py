@@ -9,26 +9,31 @@ import pytest
 from chase.core.events import Repaired
 from chase.methods.arena import Contender
 from chase.methods.repair import Attempt, RepairOutcome
-from chase.methods.repair_audited import AuditedRepair, Gains, _in_words, _searched
+from chase.methods.repair_audited import AuditedRepair, _in_words, _searched
+from chase.methods.repair_measurement import Gains
 from chase.methods.selection import Standing
 from chase.stats.estimates import Estimate
 from chase.testing.ledger import H0
 
 
-def gains(released: float, radius: float = 0.02, **under: float) -> Gains:
-    found = {"released": released, **under}
+def estimate(value: float, radius: float) -> Estimate:
+    return Estimate(value=value, se=radius / 2, n=24, low=value - radius, high=value + radius, level=0.95)
+
+
+def gains(released: float, worst: str = "c1", radius: float = 0.08, **under: float) -> Gains:
+    """Gains that the base rate explains nothing of."""
     return Gains(
-        by_variant={
-            name: Estimate(value=value, se=radius / 2, n=24, low=value - radius, high=value + radius, level=0.95)
-            for name, value in found.items()
-        }
+        by_variant={name: estimate(value, 0.02) for name, value in {"released": released, **under}.items()},
+        unexplained={name: estimate(released - value, radius) for name, value in under.items()},
+        expected_share=dict.fromkeys(under, 1.0),
+        worst=worst,
     )
 
 
-def test_least_of_a_gain_survives_under_the_worst_variant_and_the_released_one_is_one() -> None:
-    assert gains(0.12, c1=0.013, c2=0.05).worst == "c1"
-    assert gains(0.12, c1=0.013, c2=0.05).surviving.value == 0.013
-    assert gains(0.079, c1=0.1).worst == "released"
+def test_the_surviving_gain_is_that_under_the_counterfactual_of_the_search_not_the_least_on_these_tasks() -> None:
+    found = gains(0.12, worst="c2", c1=0.013, c2=0.05)
+    assert found.surviving.value == 0.05
+    assert found.to_json()["worst"] == "c2"
 
 
 def test_the_sentence_has_both_harnesses_in_points() -> None:
@@ -47,13 +52,19 @@ def test_the_sentence_has_both_harnesses_in_points() -> None:
     [
         (gains(0.079, c1=0.074), []),
         (gains(0.079, c1=0.029), []),
-        (gains(0.079, c1=0.028), ["5.1 points of the repaired gain are destroyed"]),
+        (
+            gains(0.079, c1=0.028),
+            ["5.1 points of the repaired gain are destroyed under equal names, more than epsilon"],
+        ),
         (gains(0.079, c1=0.01), ["6.9 points of the repaired gain are destroyed", "not told from 0"]),
+        (gains(0.079, c1=0.04, radius=0.02), ["3.9 points of the repaired gain are surely destroyed"]),
+        (gains(0.079, worst="c2", c1=0.0, c2=0.079), []),
+        (gains(0.079, worst="c2", radius=0.02, c1=0.0, c2=0.079), ["surely destroyed under equal names"]),
         (gains(0.02, c1=0.02), ["not told from 0"]),
     ],
 )
 def test_fresh_tasks_may_speak_against_a_repair(found: Gains, doubts: list[str]) -> None:
-    said = found.doubts("0.05")
+    said = found.doubts("0.05", {"c1": "equal names", "c2": "equal depths"})
     assert len(said) == len(doubts)
     assert all(doubt in line for doubt, line in zip(doubts, said, strict=True))
 

@@ -16,6 +16,7 @@ import pytest
 import chase as api
 from chase.harness.folder import load_harness, save_harness
 from chase.methods.arena import Contender, Means, SomeTasks, StoreArena, Variant
+from chase.runs.exposure import exposure_of
 from chase.runs.finished_audit import FinishedAudit, find_audit
 from chase.store.store import Store
 from chase.store.workspace import Workspace
@@ -150,6 +151,36 @@ def test_the_search_sees_no_task_of_the_measurement_and_nobody_a_sealed_one(
     assert used == {*SEARCH, *FRESH}
 
 
+def test_it_measures_on_tasks_that_the_audit_left_and_says_so(
+    chase: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chase.methods.repair_measurement.LEAST_UNSEEN", 20)
+    chase(*audit("cheat", "--confirm-size", 50))
+    used = find_audit(Workspace(tmp_path), "latest").tasks
+    printed = chase("repair", "--audit", "latest")
+    assert "20 tasks, fresh; intervals hold together" in printed.out
+    assert "the audit used these tasks" not in printed.out
+    assert "0 tasks" not in chase("repair", "--audit", "latest", "--dry-run").out
+    run = next(iter(runs(tmp_path)))
+    with Store.open(Workspace(tmp_path), write=False) as store:
+        measured = store.tasks_used([run], FRESH)[run]
+    assert len(measured) == 20
+    assert measured.isdisjoint(used)
+
+
+def test_an_audit_a_repair_and_an_audit_of_what_is_repaired_leave_nothing_fresh(
+    audited: Commands, tmp_path: Path
+) -> None:
+    mended = audited.json("repair", "--audit", "latest", "--out", "fixed")
+    again = json.loads(audited(*audit("fixed", "--json")).out)["run"]
+    with Store.open(Workspace(tmp_path), write=False) as store:
+        found = exposure_of(store, again, FRESH)
+        first = exposure_of(store, mended["audit"], FRESH)
+    assert mended["exposure"]["text"] == f"seen once by {mended['audit']} of this harness"
+    assert found.text == f"seen twice by {mended['audit']} of this harness and {mended['run']} of this harness"
+    assert first.text == "fresh"
+
+
 def test_what_the_audit_ran_is_not_run_again(audited: Commands, tmp_path: Path) -> None:
     before = scored(tmp_path)
     payload = audited.json("repair", "--audit", "latest")
@@ -257,6 +288,33 @@ def test_what_scales_with_the_base_rate_does_not_count(audited: Commands, tmp_pa
         findings = [{**finding, "status": status} for finding in found.payload["confirmed"]]
         left = replace(found, payload={**found.payload, "confirmed": findings}).counted
         assert [finding["name"] for finding in left] == (["neutral-high", "neutral-low"] if "scales" in status else [])
+
+
+def test_a_shortcut_edit_counts_where_more_than_epsilon_of_it_goes(audited: Commands, tmp_path: Path) -> None:
+    found = find_audit(Workspace(tmp_path), "latest")
+    assert found.shortcuts("0.05") == (f'prompt: "{SHORTCUT}"',)
+    assert found.shortcuts("0.9") == ()
+    assert found.honest() == ()
+    parts = [{**part, "label": "honest"} for part in found.payload["attribution"]["parts"]]
+    called = replace(found, payload={**found.payload, "attribution": {"parts": parts}})
+    assert (called.shortcuts("0.05"), len(called.honest())) == ((), 2)
+    assert replace(found, payload={**found.payload, "attribution": None}).shortcuts("0.05") == ()
+
+
+def test_an_audit_that_calls_an_edit_a_shortcut_and_confirms_nothing_is_repaired(
+    audited: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where an honest edit gains more with everything neutral and covers the shortcut in the sum."""
+
+    def unconfirmed(workspace: Workspace, reference: str) -> FinishedAudit:
+        found = find_audit(workspace, reference)
+        findings = [{**finding, "status": "not confirmed"} for finding in found.payload["confirmed"]]
+        return replace(found, payload={**found.payload, "confirmed": [], "not_confirmed": findings})
+
+    monkeypatch.setattr("chase.runs.repair.find_audit", unconfirmed)
+    payload = audited.json("repair", "--audit", "latest")
+    assert payload["repaired"]["dropped"] == [f'prompt: "{SHORTCUT}"']
+    assert {found["source"] for found in payload["counterfactuals"]} == {"battery"}
 
 
 # Going on

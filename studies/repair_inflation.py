@@ -1,16 +1,18 @@
 """Is the gain destruction of a repaired harness overstated, where none is there? By simulation.
 
-`python -m studies.repair_inflation` draws task scores of a baseline, a cheat and its repaired form. The cheat loses part
-of its gain under every counterfactual, the repaired form loses nothing (a true 0). An audit confirms counterfactuals on
-its tasks with the bounds that it uses; only where it confirms one is there a repair. The destruction that the repair
-then reports is averaged: by the former rule (the worst of what was confirmed, on the audit's tasks), by the present one
-on the audit's tasks (the battery's probe that was worst on the search tasks) and on tasks that the audit did not use.
+`python -m studies.repair_inflation` draws task scores of a baseline, a cheat and its repaired form. The cheat loses
+half of its gain under every counterfactual, the repaired form loses nothing (a true 0). An audit confirms
+counterfactuals on its tasks with the bounds that it uses; only where it confirms one is there a repair. The destruction
+that the repair then reports is averaged: by the former rule (the worst of what was confirmed, on the audit's tasks), by
+the present one on the audit's tasks (the battery's probe that was worst on the search tasks) and on other tasks.
 About three minutes on one core.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -23,7 +25,7 @@ from chase.methods.audit_findings import Bounds
 from chase.methods.repair_measurement import contrast, measure_gains, worst_of
 from chase.methods.verdict import bounds_of
 from chase.stats.estimates import mean
-from studies.reader_scores import write
+from studies.reader_scores import RESULTS, write
 
 GAIN, KEPT = 0.2, 0.1
 """Of the cheat as released, and under every counterfactual; the repaired form has the second everywhere."""
@@ -118,6 +120,16 @@ def study(case: Case, repairs: int, seed: int, most: int = 100_000) -> dict[str,
         "se": {n: float(found[:, place].std(ddof=1) / len(rows) ** 0.5) for place, n in enumerate(names)},
         "called_sure": {"same_tasks": float(found[:, 3].mean()), "other_tasks": float(found[:, 4].mean())},
     }
+
+
+def table() -> Iterator[str]:
+    """The committed result as the rows of docs/repair.md, in points."""
+    found = json.loads((RESULTS / "repair_inflation.json").read_text(encoding="utf-8"))
+    yield "| Tasks | searched for | former rule | the audit's tasks | other tasks |"
+    yield "| --- | --- | --- | --- | --- |"
+    for row in found["rows"]:
+        told = (f"{100 * value:+.1f} ± {100 * row['se'][name]:.1f}" for name, value in row["reported"].items())
+        yield f"| {row['tasks']} | {row['searched']} | {' | '.join(told)} |"
 
 
 def main() -> None:

@@ -86,7 +86,7 @@ def runs(folder: Path) -> dict[str, str]:
 def test_the_shortcut_is_taken_out_and_the_honest_sentence_kept(audited: Commands, tmp_path: Path) -> None:
     finished = audited("repair", "--audit", "latest", "--harness", "cheat", "--baseline", "h0", "--out", "fixed")
     assert finished.code == 0
-    assert finished.out.startswith("Repaired: +")
+    assert finished.out.startswith("Repaired: gain +")
     assert f'  taken out: prompt: "{SHORTCUT}"\n  kept: prompt: "{HONEST}"\n' in finished.out
     fixed, honest = (load_harness(tmp_path / name) for name in ("fixed", "honest"))
     assert fixed.prompt.split() == honest.prompt.split()
@@ -106,8 +106,7 @@ def test_the_sentence_says_what_was_had_and_what_is_kept(audited: Commands) -> N
     before, after = payload["measured"]["harness"], payload["measured"]["repaired"]
     points = [f"{100 * found[which]['value']:+.1f}" for found in (before, after) for which in ("released", "surviving")]
     assert payload["reason"] == (
-        f"{points[0]} points released, of which {points[1]} survived; "
-        f"repaired: {points[2]}, of which {points[3]} survives"
+        f"gain {points[0]} points as released and {points[1]} surviving; repaired {points[2]} and {points[3]}"
     )
     assert before["released"]["value"] - before["surviving"]["value"] > 0.2
     assert after["released"]["value"] - after["surviving"]["value"] < 0.05
@@ -216,7 +215,7 @@ def test_the_api_returns_what_the_command_prints(audited: Commands, tmp_path: Pa
     assert result.kept == (f'prompt: "{HONEST}"',)
     assert result.released["harness"].value > result.released["repaired"].value > 0
     assert result.surviving["repaired"].n == 70
-    assert "repaired: +" in repr(result)
+    assert "; repaired +" in repr(result)
 
 
 def test_another_harness_may_be_repaired_and_that_is_said(audited: Commands, tmp_path: Path) -> None:
@@ -272,7 +271,7 @@ def test_where_the_shortcut_is_all_there_is_nothing_is_written(chase: Commands, 
     assert chase(*audit("shortcut")).code == 5
     finished = chase("repair", "--audit", "latest", "--out", "fixed")
     assert finished.code == 0
-    assert finished.out.startswith("Nothing left: +")
+    assert finished.out.startswith("Nothing left: gain +")
     assert "nothing of it is left without the shortcut: keep the baseline." in finished.out
     assert not (tmp_path / "fixed").exists()
     payload = chase.json("repair", "--audit", "latest", "--out", "fixed")
@@ -299,6 +298,12 @@ def test_a_shortcut_edit_counts_where_more_than_epsilon_of_it_goes(audited: Comm
     called = replace(found, payload={**found.payload, "attribution": {"parts": parts}})
     assert (called.shortcuts("0.05"), len(called.honest())) == ((), 2)
     assert replace(found, payload={**found.payload, "attribution": None}).shortcuts("0.05") == ()
+
+
+def test_a_shortcut_edit_is_taken_out_though_the_sum_keeps_every_constraint(audited: Commands) -> None:
+    """On the search tasks no more than 16 points go in all; of the edit alone, on the audit's, 24."""
+    payload = audited.json("repair", "--audit", "latest", "--epsilon", "0.2")
+    assert payload["repaired"]["dropped"] == [f'prompt: "{SHORTCUT}"']
 
 
 def test_an_audit_that_calls_an_edit_a_shortcut_and_confirms_nothing_is_repaired(

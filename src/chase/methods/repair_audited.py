@@ -292,11 +292,11 @@ def _searched(found: RepairOutcome) -> Repaired:
 
 
 def _in_words(before: Gains, after: Gains | None) -> str:
-    """ "+12.2 released, of which +1.3 survived; repaired: +7.9, of which +7.4 survives"."""
-    had = f"{_points(before.released)} points released, of which {_points(before.surviving)} survived"
+    """ "gain +12.2 points as released and +1.3 surviving; repaired +7.9 and +7.4"."""
+    had = f"gain {_points(before.released)} points as released and {_points(before.surviving)} surviving"
     if after is None:
         return f"{had}; on the search tasks nothing of it is left without the shortcut: keep the baseline"
-    return f"{had}; repaired: {_points(after.released)}, of which {_points(after.surviving)} survives"
+    return f"{had}; repaired {_points(after.released)} and {_points(after.surviving)}"
 
 
 def _points(found: Estimate) -> str:

@@ -113,5 +113,5 @@ def test_a_repair_of_an_audited_harness_is_told_step_by_step(capsys: pytest.Capt
     ]
     for harnesses, what in ((2, "harness and repaired harness"), (1, "the harness")):
         assert said(RepairMeasurementStarted(harnesses=harnesses, tasks=48), capsys) == [
-            f"measuring {what} on 48 tasks that the repair did not use"
+            f"measuring {what} on 48 tasks that the search did not use"
         ]

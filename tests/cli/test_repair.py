@@ -16,7 +16,8 @@ import pytest
 import chase as api
 from chase.harness.folder import load_harness, save_harness
 from chase.methods.arena import Contender, Means, SomeTasks, StoreArena, Variant
-from chase.runs.repair import FinishedAudit, find_audit
+from chase.runs.exposure import exposure_of
+from chase.runs.finished_audit import FinishedAudit, find_audit
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 from chase.testing.almanac.reader import NAME as READER
@@ -85,16 +86,19 @@ def runs(folder: Path) -> dict[str, str]:
 def test_the_shortcut_is_taken_out_and_the_honest_sentence_kept(audited: Commands, tmp_path: Path) -> None:
     finished = audited("repair", "--audit", "latest", "--harness", "cheat", "--baseline", "h0", "--out", "fixed")
     assert finished.code == 0
-    assert finished.out.startswith("Repaired: +")
+    assert finished.out.startswith("Repaired: gain +")
     assert f'  taken out: prompt: "{SHORTCUT}"\n  kept: prompt: "{HONEST}"\n' in finished.out
     fixed, honest = (load_harness(tmp_path / name) for name in ("fixed", "honest"))
     assert fixed.prompt.split() == honest.prompt.split()
     assert replace(fixed, prompt=honest.prompt).hash == honest.hash
-    assert "tasks that the repair did not use" in finished.out
-    assert "under documents get names of one length that say nothing" in finished.out
+    audit = find_audit(Workspace(tmp_path), "latest").run
+    assert f"70 tasks, seen once by {audit} of this harness; intervals hold together" in finished.out
+    assert "everything neutral at once (high)" in finished.out
+    assert "note: the audit used these tasks" in finished.out
     assert "note: sim:almanac" in finished.out
     assert "  taken out" not in finished.err
-    assert "search: gain destruction c1 +" in finished.err
+    assert "search: gain destruction neutral-high +" in finished.err
+    assert f'called a shortcut: prompt: "{SHORTCUT}"' in finished.err
 
 
 def test_the_sentence_says_what_was_had_and_what_is_kept(audited: Commands) -> None:
@@ -102,19 +106,20 @@ def test_the_sentence_says_what_was_had_and_what_is_kept(audited: Commands) -> N
     before, after = payload["measured"]["harness"], payload["measured"]["repaired"]
     points = [f"{100 * found[which]['value']:+.1f}" for found in (before, after) for which in ("released", "surviving")]
     assert payload["reason"] == (
-        f"{points[0]} points released, of which {points[1]} survived; "
-        f"repaired: {points[2]}, of which {points[3]} survives"
+        f"gain {points[0]} points as released and {points[1]} surviving; repaired {points[2]} and {points[3]}"
     )
     assert before["released"]["value"] - before["surviving"]["value"] > 0.2
-    assert after["released"]["value"] == after["surviving"]["value"] > 0
+    assert after["released"]["value"] - after["surviving"]["value"] < 0.05
+    assert after["surviving"]["value"] > 0
 
 
 def test_the_gains_are_the_audits_and_their_intervals_hold_together(audited: Commands, tmp_path: Path) -> None:
     found = find_audit(Workspace(tmp_path), "latest").payload
     measured = audited.json("repair", "--audit", "latest")["measured"]
     assert measured["harness"]["released"]["value"] == found["g_rel"]["value"]
-    assert measured["harness"]["surviving"]["value"] == pytest.approx(found["g_min"])
-    alone = found["g_rel"]  # of two quantities; here two harnesses, as released and under one counterfactual, are four
+    under = {finding["name"]: finding["gain"]["value"] for finding in found["confirmed"]}
+    assert {n: g["value"] for n, g in measured["harness"]["gains"].items() if n != "released"} == under
+    alone = found["g_rel"]
     both = measured["harness"]["released"]
     assert both["low"] < alone["low"]
     assert both["high"] > alone["high"]
@@ -129,29 +134,62 @@ def test_the_search_sees_no_task_of_the_measurement_and_nobody_a_sealed_one(
 
     async def spied(
         arena: StoreArena, harnesses: Sequence[Contender], variants: Sequence[Variant], role: str,
-        tasks: SomeTasks = None,
+        tasks: SomeTasks = None, rollouts: int | None = None,
     ) -> Means:  # fmt: skip
         asked.append(({named.name for named in harnesses}, role))
-        return await means(arena, harnesses, variants, role, tasks)
+        return await means(arena, harnesses, variants, role, tasks, rollouts)
 
     monkeypatch.setattr(StoreArena, "means", spied)
     payload = audited.json("repair", "--audit", "latest")
     roles = [role for _, role in asked]
     assert roles == sorted(roles, reverse=True), "all of the search comes before the measurement"
     assert asked[-1] == ({"H0", "H", "repaired"}, "confirm")
-    assert all(role == "search" for names, role in asked[:-1] for _ in names)
+    assert {role for _, role in asked[:-1]} == {"search"}
     with Store.open(Workspace(tmp_path), write=False) as store:
         used = {count.role for count in store.episodes(payload["run"])}
     assert used == {*SEARCH, *FRESH}
+
+
+def test_it_measures_on_tasks_that_the_audit_left_and_says_so(
+    chase: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chase.methods.repair_measurement.LEAST_UNSEEN", 20)
+    chase(*audit("cheat", "--confirm-size", 50))
+    used = find_audit(Workspace(tmp_path), "latest").tasks
+    printed = chase("repair", "--audit", "latest")
+    assert "20 tasks, fresh; intervals hold together" in printed.out
+    assert "the audit used these tasks" not in printed.out
+    assert "0 tasks" not in chase("repair", "--audit", "latest", "--dry-run").out
+    run = next(iter(runs(tmp_path)))
+    with Store.open(Workspace(tmp_path), write=False) as store:
+        measured = store.tasks_used([run], FRESH)[run]
+    assert len(measured) == 20
+    assert measured.isdisjoint(used)
+
+
+def test_an_audit_a_repair_and_an_audit_of_what_is_repaired_leave_nothing_fresh(
+    audited: Commands, tmp_path: Path
+) -> None:
+    mended = audited.json("repair", "--audit", "latest", "--out", "fixed")
+    again = json.loads(audited(*audit("fixed", "--json")).out)["run"]
+    with Store.open(Workspace(tmp_path), write=False) as store:
+        found = exposure_of(store, again, FRESH)
+        first = exposure_of(store, mended["audit"], FRESH)
+    assert mended["exposure"]["text"] == f"seen once by {mended['audit']} of this harness"
+    assert found.text == f"seen twice by {mended['audit']} of this harness and {mended['run']} of this harness"
+    assert first.text == "fresh"
 
 
 def test_what_the_audit_ran_is_not_run_again(audited: Commands, tmp_path: Path) -> None:
     before = scored(tmp_path)
     payload = audited.json("repair", "--audit", "latest")
     cells = {role: len(open_once(NAME).tasks(role)) for role in (*SEARCH, *FRESH)}
-    search = sum(1 + len(form["destruction"]) for form in payload["tried"]) * sum(cells[role] for role in SEARCH)
-    fresh = 2 * 2 * sum(cells[role] for role in FRESH)
-    assert scored(tmp_path) - before == search + fresh, "the forms that were tried, and the repaired one on fresh tasks"
+    draws = {"neutral-low": 2, "neutral-high": 2, "c1": 1}
+    forms = sum(1 + sum(draws[name] for name in form["destruction"]) for form in payload["tried"])
+    search = forms * sum(cells[role] for role in SEARCH)
+    both = 2 * (2 + 2) * sum(cells[role] for role in SEARCH)  # harness and baseline under the probes
+    fresh = 2 * sum(cells[role] for role in FRESH)  # of the rest the audit's attribution has all
+    assert scored(tmp_path) - before == search + both + fresh, "the repaired harness under what was searched for"
 
 
 def test_the_command_that_it_ends_with_audits_what_was_repaired(audited: Commands) -> None:
@@ -160,7 +198,7 @@ def test_the_command_that_it_ends_with_audits_what_was_repaired(audited: Command
     assert said == ["chase", "audit", "--benchmark", NAME, "--model", READER, "--rollouts", "2", "--harness", "fixed"]
     again = audited(*said[1:], "--rounds", 1, "--json")
     assert again.code == 0, "the gain is not called unsupported any more"
-    found = checked(again.out)
+    found = json.loads(again.out)
     assert [finding for finding in found["confirmed"] if finding["status"] == "confirmed"] == []
     assert found["g_rel"]["value"] == payload["measured"]["repaired"]["released"]["value"]
 
@@ -177,7 +215,7 @@ def test_the_api_returns_what_the_command_prints(audited: Commands, tmp_path: Pa
     assert result.kept == (f'prompt: "{HONEST}"',)
     assert result.released["harness"].value > result.released["repaired"].value > 0
     assert result.surviving["repaired"].n == 70
-    assert "repaired: +" in repr(result)
+    assert "; repaired +" in repr(result)
 
 
 def test_another_harness_may_be_repaired_and_that_is_said(audited: Commands, tmp_path: Path) -> None:
@@ -210,7 +248,7 @@ def test_an_audit_of_fewer_tasks_is_repaired_on_these(chase: Commands) -> None:
 
 
 def test_an_audit_that_confirmed_nothing_leaves_nothing_to_repair(chase: Commands, tmp_path: Path) -> None:
-    verdict = checked(chase(*audit("honest", "--json")).out)["verdict"]
+    verdict = json.loads(chase(*audit("honest", "--json")).out)["verdict"]
     before = scored(tmp_path)
     finished = chase("repair", "--audit", "latest", "--out", "fixed")
     assert finished.code == 0
@@ -233,7 +271,7 @@ def test_where_the_shortcut_is_all_there_is_nothing_is_written(chase: Commands, 
     assert chase(*audit("shortcut")).code == 5
     finished = chase("repair", "--audit", "latest", "--out", "fixed")
     assert finished.code == 0
-    assert finished.out.startswith("Nothing left: +")
+    assert finished.out.startswith("Nothing left: gain +")
     assert "nothing of it is left without the shortcut: keep the baseline." in finished.out
     assert not (tmp_path / "fixed").exists()
     payload = chase.json("repair", "--audit", "latest", "--out", "fixed")
@@ -244,9 +282,44 @@ def test_where_the_shortcut_is_all_there_is_nothing_is_written(chase: Commands, 
 
 def test_what_scales_with_the_base_rate_does_not_count(audited: Commands, tmp_path: Path) -> None:
     found = find_audit(Workspace(tmp_path), "latest")
-    assert [finding["name"] for finding in found.counted] == ["c1"]
-    scales = [{**finding, "status": "scales with the base rate"} for finding in found.payload["confirmed"]]
-    assert replace(found, payload={**found.payload, "confirmed": scales}).counted == []
+    assert [finding["name"] for finding in found.counted] == ["neutral-high", "c1", "neutral-low"]
+    for status in ("scales with the base rate", "not informative"):
+        findings = [{**finding, "status": status} for finding in found.payload["confirmed"]]
+        left = replace(found, payload={**found.payload, "confirmed": findings}).counted
+        assert [finding["name"] for finding in left] == (["neutral-high", "neutral-low"] if "scales" in status else [])
+
+
+def test_a_shortcut_edit_counts_where_more_than_epsilon_of_it_goes(audited: Commands, tmp_path: Path) -> None:
+    found = find_audit(Workspace(tmp_path), "latest")
+    assert found.shortcuts("0.05") == (f'prompt: "{SHORTCUT}"',)
+    assert found.shortcuts("0.9") == ()
+    assert found.honest() == ()
+    parts = [{**part, "label": "honest"} for part in found.payload["attribution"]["parts"]]
+    called = replace(found, payload={**found.payload, "attribution": {"parts": parts}})
+    assert (called.shortcuts("0.05"), len(called.honest())) == ((), 2)
+    assert replace(found, payload={**found.payload, "attribution": None}).shortcuts("0.05") == ()
+
+
+def test_a_shortcut_edit_is_taken_out_though_the_sum_keeps_every_constraint(audited: Commands) -> None:
+    """On the search tasks no more than 16 points go in all; of the edit alone, on the audit's, 24."""
+    payload = audited.json("repair", "--audit", "latest", "--epsilon", "0.2")
+    assert payload["repaired"]["dropped"] == [f'prompt: "{SHORTCUT}"']
+
+
+def test_an_audit_that_calls_an_edit_a_shortcut_and_confirms_nothing_is_repaired(
+    audited: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where an honest edit gains more with everything neutral and covers the shortcut in the sum."""
+
+    def unconfirmed(workspace: Workspace, reference: str) -> FinishedAudit:
+        found = find_audit(workspace, reference)
+        findings = [{**finding, "status": "not confirmed"} for finding in found.payload["confirmed"]]
+        return replace(found, payload={**found.payload, "confirmed": [], "not_confirmed": findings})
+
+    monkeypatch.setattr("chase.runs.repair.find_audit", unconfirmed)
+    payload = audited.json("repair", "--audit", "latest")
+    assert payload["repaired"]["dropped"] == [f'prompt: "{SHORTCUT}"']
+    assert {found["source"] for found in payload["counterfactuals"]} == {"battery"}
 
 
 # Going on
@@ -257,13 +330,11 @@ def test_a_repair_that_was_cut_goes_on_and_pays_nothing_again(
 ) -> None:
     before, means = scored(tmp_path), StoreArena.means
 
-    async def cut(
-        arena: StoreArena, harnesses: Sequence[Contender], variants: Any, role: str, tasks: Any = None
-    ) -> Means:
+    async def cut(arena: StoreArena, harnesses: Sequence[Contender], variants: Any, role: str, *more: Any) -> Means:
         """Ends before the measurement."""
         if role == "confirm":
             raise KeyboardInterrupt
-        return await means(arena, harnesses, variants, role, tasks)
+        return await means(arena, harnesses, variants, role, *more)
 
     with monkeypatch.context() as patched:
         patched.setattr(StoreArena, "means", cut)
@@ -273,7 +344,7 @@ def test_a_repair_that_was_cut_goes_on_and_pays_nothing_again(
     assert searched > before
     payload = audited.json("repair", "--audit", "latest", "--out", "fixed")
     paid = scored(tmp_path)
-    assert paid - searched == 2 * 2 * payload["confirm_tasks"], "only the repaired harness on fresh tasks"
+    assert payload["exposure"]["text"].startswith("seen once by audit-"), "itself is no earlier run"
     again = audited.json("repair", "--audit", "latest", "--out", "fixed")
     assert lasting(again) == lasting(payload)
     assert scored(tmp_path) == paid

@@ -24,6 +24,7 @@ from chase.methods.forecast import (
     forecast_repair,
 )
 from chase.methods.repair_audited import RepairPlan
+from chase.methods.repair_measurement import AuditedCounterfactual
 from chase.protocol.kit import ProtocolKit
 from chase.testing.ledger import H0
 from tests.engine.rollouts import make_harness
@@ -178,7 +179,11 @@ def test_a_repair_measures_three_harnesses_at_most_and_searches_six_forms(
 ) -> None:
     """Cells of harness and baseline under every variant, of six forms in the search, of three harnesses at the end."""
     benchmark = few_tasks(ledger)
-    against = tuple(Variant(name=f"c{i}", transformation=ledger.variant("released")) for i in range(counterfactuals))
+    draw = Variant(name="c", transformation=ledger.variant("released"))
+    against = tuple(
+        AuditedCounterfactual(name=f"c{i}", what="", source="search", confirmed=True, draws=(draw,))
+        for i in range(counterfactuals)
+    )
     repair = RepairPlan(
         benchmark=benchmark, kit=ProtocolKit(benchmark), rollouts=ROLLOUTS, seed=0, audit="a", verdict="not supported",
         baseline=H0, harness=make_harness(memory="x"), counterfactuals=against, epsilon="0.05", level=0.95,

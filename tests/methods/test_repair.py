@@ -188,6 +188,31 @@ async def test_suspected_parts_go_even_where_one_of_them_is_within_the_tolerance
     assert kept(outcome) == {HONEST}
 
 
+async def test_a_known_shortcut_goes_though_no_constraint_is_broken(kit: ProtocolKit) -> None:
+    """An honest edit that gains more under the counterfactual covers it."""
+    worth = {HONEST: (0.1, 0.16), CUE: (0.06, 0.0), MORE: (0.02, 0.02)}
+    outcome = await repairing(kit, worth).search(shortcuts=["guidance m1"])
+    assert kept(outcome) == {HONEST, MORE}
+    whole = await repairing(kit, worth).search()
+    assert whole.repaired is None or CUE in sentences(whole.repaired.harness)
+
+
+async def test_a_known_shortcut_is_the_first_suspect_and_what_mentions_a_cue_the_next(kit: ProtocolKit) -> None:
+    worth = {CUE: (0.1, 0.0), OTHER_CUE: (0.04, 0.0), HONEST: (0.05, 0.05)}
+    known = await repairing(kit, worth).search(shortcuts=["guidance m0"], suspected=["name-length"])
+    assert kept(known) == {OTHER_CUE, HONEST}, "within the tolerance without the known one alone"
+    worse = {**worth, OTHER_CUE: (0.08, 0.0)}
+    both = await repairing(kit, worse).search(shortcuts=["guidance m0"], suspected=["name-length"])
+    assert kept(both) == {HONEST}
+
+
+async def test_an_honest_edit_is_kept_whatever_it_mentions(kit: ProtocolKit) -> None:
+    worth = {CUE: (0.1, 0.0), OTHER_CUE: (0.05, 0.05), HONEST: (0.05, 0.05)}
+    suspected = ["path-depth", "name-length"]
+    assert kept(await repairing(kit, worth).search(suspected=suspected)) == {HONEST}
+    assert kept(await repairing(kit, worth).search(suspected=suspected, honest=["guidance m1"])) == {OTHER_CUE, HONEST}
+
+
 async def test_of_feasible_forms_the_one_with_the_highest_released_score_is_taken(kit: ProtocolKit) -> None:
     """Nothing is suspected: either cue may stay without the other."""
     worth = {CUE: (0.04, 0.0), "Open files with low path-depth first.": (0.05, 0.0), HONEST: (0.05, 0.05)}

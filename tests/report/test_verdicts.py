@@ -64,8 +64,8 @@ def test_a_repairs_sentence_says_what_is_kept_and_what_was() -> None:
     found = {"outcome": "repaired", "reason": "x", "repaired": {"hash": "0"},
              "measured": {"harness": gains(0.118, 0.007), "repaired": gains(0.098, 0.036)}}  # fmt: skip
     assert verdicts.of_repair(found).sentence == (
-        "The repaired harness gains +9.8 points, of which +3.6 are left under the worst change of the benchmark's "
-        "form; before the repair it gained +11.8, of which +0.7 were left."
+        "The repaired harness gains +9.8 points as released and +3.6 under the change of the benchmark's form that "
+        "was worst in the search; before the repair it gained +11.8 and +0.7."
     )
     nothing = {**found, "outcome": "not possible", "repaired": None, "measured": {}}
     assert verdicts.of_repair(nothing).sentence == "Not possible: x."

@@ -21,15 +21,17 @@ TREATMENTS = {"dropped": "taken out", "generalised": "without its condition", "k
 
 @takes(RepairSettings)
 def repair(given: Mapping[str, Any], dry_run: DryRun = False, as_json: AsJson = False) -> None:
-    """Take out of a harness what an audit confirmed to be a shortcut, and measure what is left on other tasks.
+    """Take out of a harness what an audit called a shortcut, and measure what is left on other tasks.
 
     Searches the harness's edits on the audit's search tasks (evo and disc), dropping or generalising them, for the
-    form with the highest released score that no confirmed counterfactual takes more than epsilon from; then measures
-    it on the audit's confirmation tasks. The same command again goes on where it stopped. Ends with 0 also if there is
-    nothing to repair or nothing is left, with 4 if its budget is reached.
+    form with the highest released score that no counterfactual of the audit takes more than epsilon from; then
+    measures it on fresh tasks that the audit did not use or, where it left too few, on its own, and says so. The same
+    command again goes on where it stopped. Ends with 0 also if there is nothing to repair or nothing is left, with 4
+    if its budget is reached.
 
-    JSON: `outcome, reason, repaired {hash, dropped[], generalised[], kept[]}, measured {harness, repaired}, out, next,
-    counterfactuals[], tried[], tokens, warnings`; with --dry-run `per_rollout, rollouts[], total` (chase.forecast/1).
+    JSON: `outcome, reason, repaired {hash, dropped[], generalised[], kept[]}, measured {harness, repaired}, exposure,
+    out, next, counterfactuals[], tried[], tokens, warnings`; with --dry-run `per_rollout, rollouts[], total`
+    (chase.forecast/1).
     """
     if dry_run:
         return show_forecast(chase.forecast_repair(**given, progress=True), as_json)
@@ -53,7 +55,7 @@ def print_repair(result: RepairResult) -> None:
     if payload["measured"] is not None:
         _print_gains(payload)
         typer.echo(
-            f"{payload['confirm_tasks']} tasks that the repair did not use; intervals hold together at "
+            f"{payload['confirm_tasks']} tasks, {payload['exposure']['text']}; intervals hold together at "
             f"{100 * payload['level']:.0f} %; {len(payload['tried'])} forms tried on {payload['search_tasks']} others"
         )
     if payload["out"] is not None:
@@ -67,12 +69,15 @@ def _print_gains(payload: Mapping[str, Any]) -> None:
     table.add_column("")
     table.add_column("released", justify="right")
     table.add_column("surviving", justify="right")
-    table.add_column("least of it survives")
-    under = {found["name"]: f"under {found['what']}" for found in payload["counterfactuals"]}
+    table.add_column("base rate leaves", justify="right")
+    table.add_column("surviving is under")
+    under = {found["name"]: found["what"] for found in payload["counterfactuals"]}
     for name, found in payload["measured"].items():
         if found is not None:
-            worst = printable(under.get(found["worst"], "as released"))
-            table.add_row(name, _interval(found["released"]), _interval(found["surviving"]), worst)
+            worst = printable(under.get(found["worst"], "the released benchmark"))
+            left = found["expected_share"].get(found["worst"], 1.0) * found["released"]["value"]
+            gains = [_interval(found[which]) for which in ("released", "surviving")]
+            table.add_row(name, *gains, f"{100 * left:+.1f}", worst)
     emit_table(table)
 
 

@@ -326,10 +326,12 @@ class AuditAttributionStarted(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class ShortcutShown(Event):
-    """Which counterfactuals the harness does not keep its gain under, on the search tasks."""
+    """The counterfactuals under which the harness does not keep its gain, on the search tasks."""
 
     breaks: Mapping[str, float]
-    """Name → gain destruction."""
+    """Name → gain destruction that the base rate does not explain."""
+    shortcuts: tuple[str, ...] = ()
+    """Edits that the audit called shortcuts."""
     parts: int
     """Edits of the harness that may be taken out."""
 

@@ -114,15 +114,16 @@ def forecast_audit(plan: AuditPlan) -> Forecast:
 
 def forecast_repair(plan: RepairPlan) -> Forecast:
     """The bounds of `chase repair`."""
-    benchmark, variants = plan.benchmark, 1 + len(plan.counterfactuals)
+    benchmark, draws = plan.benchmark, [len(drawn) for drawn in plan.draws.values()]
+    variants = 1 + sum(draws)
     found: list[Rollouts] = []
-    if plan.counterfactuals:
+    if plan.accused:
         for role in SEARCH_ROLES:
             both = 2 * variants
             found.append(_cells(benchmark, plan.rollouts, "harness and baseline", role, both, both))
-            found.append(_cells(benchmark, plan.rollouts, "search", role, 0, plan.cells))
-        held = {role: benchmark.tasks(role) for role in fresh_roles(benchmark)}
-        for role, tasks in pooled(held, CONFIRM, plan.confirm_size).items():
+            found.append(_cells(benchmark, plan.rollouts, "search", role, 0, plan.cells * max(draws, default=1)))
+        for role in fresh_roles(benchmark):
+            tasks = set(benchmark.tasks(role)) & set(plan.measured_tasks)
             count = Between(least=0, most=3 * variants) * (len(tasks) * plan.rollouts[role])
             found.append(Rollouts(stage="measurement", role=role, count=count))
     return Forecast(rollouts=tuple(found), agents=(), limits=benchmark.limits)

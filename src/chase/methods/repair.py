@@ -19,7 +19,7 @@ from chase.core.errors import UserError
 from chase.core.values import Json
 from chase.harness.parts import Part, Setting, generalised, parts_of, with_parts
 from chase.harness.spec import Harness
-from chase.methods.arena import Arena, Contender, Variant, standing
+from chase.methods.arena import Arena, Contender, Means, Variant, standing
 from chase.methods.selection import SelectionRule, Standing, Submitted
 from chase.stats.estimates import PerTask
 
@@ -35,6 +35,8 @@ Treatment = Literal["kept", "generalised", "dropped"]
 CHANGES: tuple[Treatment, ...] = ("generalised", "dropped")
 Form = tuple[Treatment, ...]
 """What becomes of each part."""
+Measure = Callable[[Means, str, str, Sequence[Variant]], Standing]
+"""From means, a harness's name, the baseline's and variants to the harness's estimates."""
 Verdict = Literal["keeps all constraints", "breaks a constraint", "scores no higher", "not measured to the end"]
 
 
@@ -49,6 +51,12 @@ class RepairLimits:
     """Names by which a text can mention a cue."""
     suspected: Collection[str] = ()
     """Those that the broken constraints are about: parts that mention them are tried first."""
+    shortcuts: Collection[str] = ()
+    """Names of parts that are known to be shortcuts: they go before any other."""
+    honest: Collection[str] = ()
+    """Names of parts that are known to be honest: no suspects, whatever they mention."""
+    measure: Measure = standing
+    """A harness's estimates, which the rule judges."""
     check: Callable[[Harness, str], None] = lambda harness, where: None
     """Refuses (`UserError`) a harness that the benchmark cannot run."""
 
@@ -136,8 +144,9 @@ async def search_repair(
 
 @dataclass(kw_only=True)
 class _Search:
-    """Suspected parts go in any case: first all of them, dropped or generalised, then one more part beside them. Where
-    none is suspected: each change by itself, then the changes together that should do best if each does what it did by
+    """Suspected parts go in any case: first all of them, dropped or generalised, then one more part beside them. Known
+    shortcuts are the first suspects; parts that mention a cue join them where that is not enough. Where none is
+    suspected: each change by itself, then the changes together that should do best if each does what it did by
     itself. The released score comes before anything else: only what scores higher than the best repair so far meets
     the counterfactuals.
     """
@@ -169,8 +178,11 @@ class _Search:
             key=lambda v: (v.name != RELEASED, v.name not in broken, -whole.destruction.get(v.name, Fraction(0))),
         )
         meets = 1 + sum(variant.name in broken for variant in self.variants)
-        if any(map(self._is_suspected, self.parts)):
-            await self._without_suspects(meets)
+        tiers = self._tiers()
+        for suspects in tiers:
+            if self.best is None:
+                await self._without_suspects(suspects, meets)
+        if tiers:
             return
         single = self._single_changes()
         await self._try(list(islice(single, self.left // 2)), meets)  # the other half is for what is worth following
@@ -232,7 +244,7 @@ class _Search:
         return {named.name for named in meant}
 
     def _standing(self, contender: Contender, variants: Sequence[Variant]) -> Standing:
-        return standing(self.means, contender.name, self.baseline.name, variants)
+        return self.limits.measure(self.means, contender.name, self.baseline.name, variants)
 
     # From single changes to several
 
@@ -259,8 +271,8 @@ class _Search:
     # Forms
 
     def _single_changes(self) -> Iterator[Form]:
-        """Every form with one change: suspected parts first, generalised before dropped."""
-        for place in sorted(range(len(self.parts)), key=lambda place: not self._is_suspected(self.parts[place])):
+        """Every form with one change: generalised before dropped, honest parts last."""
+        for place in sorted(range(len(self.parts)), key=lambda place: self.parts[place].name in self.limits.honest):
             if generalised(self.parts[place], self.limits.observables) is not None:
                 yield self._with(place, "generalised")
             yield self._with(place, "dropped")
@@ -268,26 +280,32 @@ class _Search:
     def _with(self, changed: int, treatment: Treatment) -> Form:
         return tuple(treatment if place == changed else "kept" for place in range(len(self.parts)))
 
-    async def _without_suspects(self, meets: int) -> None:
+    def _tiers(self) -> list[frozenset[str]]:
+        """The names of suspected parts: those of known shortcuts, then also those that mention a suspected cue."""
+        known = frozenset(part.name for part in self.parts if part.name in self.limits.shortcuts)
+        mentioning = {part.name for part in self.parts if self._mentions_a_cue(part)} - set(self.limits.honest)
+        return [tier for tier in dict.fromkeys([known, known | mentioning]) if tier]
+
+    async def _without_suspects(self, suspects: frozenset[str], meets: int) -> None:
         """All suspected parts generalised or dropped; then, from the forms with the highest scores, one part more."""
-        await self._try(list(islice(self._suspect_free(), self.left // 2)), meets)
+        await self._try(list(islice(self._suspect_free(suspects), self.left // 2)), meets)
         tried = sorted(self.attempts.values(), key=lambda attempt: attempt.released, reverse=True)
         for attempt in tried:
             for place in range(len(self.parts)):
                 if self.left and attempt.form[place] == "kept":
                     await self._try([(*attempt.form[:place], "dropped", *attempt.form[place + 1 :])], meets)
 
-    def _suspect_free(self) -> Iterator[Form]:
+    def _suspect_free(self, suspects: frozenset[str]) -> Iterator[Form]:
         """Every form in which suspected parts alone are treated: those that generalise most first."""
         choices: list[tuple[Treatment, ...]] = []
         for part in self.parts:
             can = generalised(part, self.limits.observables) is not None
-            suspected = self._is_suspected(part)
-            choices.append((("generalised", "dropped") if can else ("dropped",)) if suspected else ("kept",))
+            treated: tuple[Treatment, ...] = ("generalised", "dropped") if can else ("dropped",)
+            choices.append(treated if part.name in suspects else ("kept",))
         forms = islice(product(*choices), MOST_FORMS)
         yield from sorted(forms, key=lambda form: form.count("dropped"))
 
-    def _is_suspected(self, part: Part) -> bool:
+    def _mentions_a_cue(self, part: Part) -> bool:
         text = part.edit.value if isinstance(part.edit, Setting) else " ".join(part.edit.items)
         return any(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) for name in self.limits.suspected)
 

@@ -1,35 +1,43 @@
 """The repair of an audited harness: the form of it without its shortcut, and what that form keeps on fresh tasks.
 
-Beyond the paper. The search is on the audit's search tasks, under the counterfactuals that count against the gain. What
-it leads to is measured on the audit's confirmation tasks, which the search never sees. Sealed tasks are not held.
+Beyond the paper. The search is on the audit's search tasks, under its battery and the counterfactuals that it
+confirmed. Its result is measured on tasks that the audit did not use, where there are enough of them. Sealed tasks are
+not held.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 from chase.agents.history import RELEASED
 from chase.core.events import Repaired, RepairMeasurementStarted, ShortcutShown, Tell
+from chase.core.interfaces import HasClusters
 from chase.core.values import Json
 from chase.engine.runner import Pace, Progress, Runner
 from chase.engine.sandbox import Sandbox
 from chase.harness.parts import parts_of
 from chase.harness.spec import Harness
-from chase.methods.arena import Contender, StoreArena, Variant, standing
+from chase.methods.arena import Contender, Variant
 from chase.methods.audit_plan import check_mixture, fresh_roles, pooled_arena
 from chase.methods.audit_search import CONFIRM, SEARCH, SEARCH_ROLES
-from chase.methods.counterfactuals import estimate_json
 from chase.methods.repair import RepairLimits, RepairOutcome, search_repair
+from chase.methods.repair_measurement import (
+    AuditedCounterfactual,
+    AveragedArena,
+    Gains,
+    measure_gains,
+    tasks_to_measure,
+    unexplained_standing,
+    worst_of,
+)
 from chase.methods.run import Design
 from chase.methods.selection import ArchiveGate, SelectionRule, Standing
 from chase.models.chat import ChatModel
-from chase.stats.bounded import GAINS
-from chase.stats.destruction import gain
-from chase.stats.estimates import Estimate, Sample, mean
-from chase.stats.simultaneous import simultaneous
+from chase.stats.estimates import INDEPENDENT, Clusters, Estimate, mean
 from chase.store.records import Use
 from chase.store.store import Store
 
@@ -46,22 +54,55 @@ class RepairPlan(Design):
     """What a repair is: everything that decides its result."""
 
     audit: str
-    """The run that confirmed the counterfactuals."""
+    """The run that measured the counterfactuals."""
     verdict: str
     """The audit's."""
     baseline: Harness
     harness: Harness
-    counterfactuals: tuple[Variant, ...]
-    """Those that count against the gain."""
+    counterfactuals: tuple[AuditedCounterfactual, ...]
+    """The audit's battery, and what else it confirmed."""
+    shortcuts: tuple[str, ...] = ()
+    """Parts of the change that the audit called shortcuts, and that lose more than epsilon."""
+    honest: tuple[str, ...] = ()
+    """Parts that it called honest."""
+    seen: frozenset[str] = frozenset()
+    """Tasks that the audit used."""
     epsilon: str
-    """Most gain destruction of a form that is kept."""
+    """Most gain destruction of a form that is kept, beside what the base rate explains."""
     level: float
     confirm_size: int | None = None
 
     @property
+    def accused(self) -> bool:
+        """The audit found something against the gain."""
+        return bool(self.shortcuts) or any(found.confirmed for found in self.counterfactuals)
+
+    @property
     def cells(self) -> int:
-        """Most cells (one form under one variant) that the search evaluates."""
+        """Most cells (one form under one counterfactual) that the search evaluates."""
         return MOST_FORMS * (1 + len(self.counterfactuals))
+
+    @property
+    def draws(self) -> dict[str, tuple[Variant, ...]]:
+        """The variants that each counterfactual is measured under."""
+        return {found.name: found.draws for found in self.counterfactuals}
+
+    @property
+    def clusters(self) -> Clusters:
+        return self.benchmark.clusters() if isinstance(self.benchmark, HasClusters) else INDEPENDENT
+
+    @cached_property
+    def measured_tasks(self) -> tuple[str, ...]:
+        """The tasks of the measurement: those that the audit left, or, where it left too few, those that it used."""
+        fresh = [task for role in fresh_roles(self.benchmark) for task in self.benchmark.tasks(role)]
+        return tasks_to_measure(fresh, self.seen, self.clusters, self.confirm_size)
+
+    @property
+    def headline(self) -> list[str]:
+        """Counterfactuals that a headline may be about. On tasks that the audit used: its battery, where it had one."""
+        fixed = [found.name for found in self.counterfactuals if found.fixed]
+        every = [found.name for found in self.counterfactuals]
+        return fixed if fixed and not self.seen.isdisjoint(self.measured_tasks) else every
 
     @property
     def rule(self) -> SelectionRule:
@@ -70,12 +111,16 @@ class RepairPlan(Design):
     def limits(self, more_than: Fraction) -> RepairLimits:
         """What the search may use; `more_than` is the baseline's released score."""
         kit = self.kit
-        changed = [kit.touched(variant.transformation, kit.example) for variant in self.counterfactuals]
+        confirmed = [found for found in self.counterfactuals if found.confirmed]
+        changed = [kit.touched(found.variant.transformation, kit.example) for found in confirmed]
         return RepairLimits(
             more_than=more_than,
             cells=self.cells,
             observables=[observable.name for observable in self.benchmark.observables],
             suspected={name for touched in changed for name in touched},
+            shortcuts=self.shortcuts,
+            honest=self.honest,
+            measure=unexplained_standing,
             check=lambda harness, _: check_mixture(harness, self.baseline, self.harness, self.benchmark),
         )
 
@@ -89,53 +134,13 @@ class RepairPlan(Design):
             "model_fingerprint": fingerprint,
             "baseline": self.baseline.hash,
             "harness": self.harness.hash,
-            "counterfactuals": [variant.transformation.hash for variant in self.counterfactuals],
+            "counterfactuals": [v.transformation.hash for found in self.counterfactuals for v in found.draws],
             "epsilon": self.epsilon,
             "level": self.level,
             "rollouts": dict(self.rollouts),
             "tasks": self.sizes,
             "seed": self.seed,
             "confirm_size": self.confirm_size,
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gains:
-    """A harness's gain over the baseline on tasks that the repair did not use."""
-
-    by_variant: Mapping[str, Estimate]
-    """As released, and under each counterfactual."""
-
-    @property
-    def released(self) -> Estimate:
-        return self.by_variant[RELEASED]
-
-    @property
-    def worst(self) -> str:
-        """The variant under which least of the gain survives."""
-        return min(self.by_variant, key=lambda name: self.by_variant[name].value)
-
-    @property
-    def surviving(self) -> Estimate:
-        return self.by_variant[self.worst]
-
-    def doubts(self, epsilon: str) -> list[str]:
-        """What fresh tasks say against a repaired harness."""
-        found = []
-        if (lost := self.released.value - self.surviving.value) > float(epsilon):
-            found.append(
-                f"on these tasks {100 * lost:.1f} points of the repaired gain are destroyed, more than epsilon"
-            )
-        if self.surviving.low <= 0:
-            found.append("on these tasks the gain that survives the repair is not told from 0")
-        return found
-
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "released": estimate_json(self.released),
-            "surviving": estimate_json(self.surviving),
-            "worst": self.worst,
-            "gains": {name: estimate_json(found) for name, found in self.by_variant.items()},
         }
 
 
@@ -195,15 +200,16 @@ async def repair_harness(
     progress: Progress | None = None, pace: Pace | None = None,
 ) -> AuditedRepair:  # fmt: skip
     """Carry out a repair under a run id that the store knows. Run again, it goes on where it stopped."""
-    if not plan.counterfactuals:
+    if not plan.accused:
         reason = f"the audit confirmed nothing that counts against the gain (its verdict: {plan.verdict})"
         return AuditedRepair(ending="nothing to repair", reason=reason)
     confirm = fresh_roles(plan.benchmark)
     use = Use(run=run, method="repair")
     runner = Runner(model=model, store=store, sandbox=sandbox, use=use, pace=pace, progress=progress)
     evaluator = plan.evaluator(runner, store, (*SEARCH_ROLES, *confirm))
-    arena = pooled_arena(evaluator, confirm, plan.confirm_size, {})
-    return await _Repair(plan=plan, arena=arena, tell=tell).run()
+    pool = pooled_arena(evaluator, confirm, None, {})
+    arena = AveragedArena(arena=pool, draws=plan.draws)
+    return await _Repair(plan=plan, arena=arena, tell=tell, tasks=len(pool.tasks(SEARCH))).run()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,8 +217,10 @@ class _Repair:
     """One repair, with the arena that its search and its measurement share."""
 
     plan: RepairPlan
-    arena: StoreArena
+    arena: AveragedArena
     tell: Tell
+    tasks: int
+    """Of the search."""
 
     @property
     def baseline(self) -> Contender:
@@ -224,18 +232,18 @@ class _Repair:
 
     @property
     def variants(self) -> list[Variant]:
-        return [self.plan.released, *self.plan.counterfactuals]
+        return [self.plan.released, *(found.variant for found in self.plan.counterfactuals)]
 
     async def run(self) -> AuditedRepair:
-        plan, tasks = self.plan, len(self.arena.tasks(SEARCH))
+        plan = self.plan
         means = await self.arena.means([self.baseline, self.harness], self.variants, SEARCH)
-        whole = standing(means, self.harness.name, self.baseline.name, self.variants)
+        whole = unexplained_standing(means, self.harness.name, self.baseline.name, self.variants)
         broken = [violation.name for violation in plan.rule.violations(whole)]
-        if not broken:
-            return AuditedRepair(ending="nothing to repair", reason=self._tolerated(whole), search_tasks=tasks)
+        if not broken and not plan.shortcuts:
+            return AuditedRepair(ending="nothing to repair", reason=self._tolerated(whole), search_tasks=self.tasks)
         parts = tuple(part.name for part in parts_of(plan.baseline, plan.harness))
         destroyed = {name: float(whole.destruction[name]) for name in broken}
-        self.tell(ShortcutShown(breaks=destroyed, parts=len(parts)))
+        self.tell(ShortcutShown(breaks=destroyed, shortcuts=plan.shortcuts, parts=len(parts)))
         limits = plan.limits(mean(means[self.baseline.name, RELEASED]))
         found = await search_repair(
             self.arena, self.baseline, self.harness, self.variants, plan.rule, SEARCH, name=NAME, limits=limits
@@ -244,29 +252,29 @@ class _Repair:
         before, after = await self._measured([self.harness, *([] if found.repaired is None else [found.repaired])])
         return AuditedRepair(
             ending="nothing left" if after is None else "repaired", reason=_in_words(before, after), search=found,
-            parts=parts, before=before, after=after, search_tasks=tasks, confirm_tasks=len(self.arena.tasks(CONFIRM)),
+            parts=parts, before=before, after=after, search_tasks=self.tasks, confirm_tasks=len(plan.measured_tasks),
         )  # fmt: skip
 
     def _tolerated(self, whole: Standing) -> str:
-        """Why a harness that keeps all constraints on the search tasks is left as it is."""
+        """The reason why a harness that keeps all constraints on the search tasks is left as it is."""
         most = max(whole.destruction.values())
         return (
-            f"on the search tasks no confirmed counterfactual destroys more than epsilon = {self.plan.epsilon} (at "
-            f"most {float(most):.3f}): a smaller --epsilon asks for more"
+            f"on the search tasks no counterfactual destroys more than epsilon = {self.plan.epsilon} (at most "
+            f"{float(most):.3f}): a smaller --epsilon asks for more"
         )
 
     async def _measured(self, harnesses: Sequence[Contender]) -> tuple[Gains, Gains | None]:
-        """The gain of the harness and, where there is one, of the repaired one; all intervals hold together."""
-        self.tell(RepairMeasurementStarted(harnesses=len(harnesses), tasks=len(self.arena.tasks(CONFIRM))))
-        means = await self.arena.means([self.baseline, *harnesses], self.variants, CONFIRM)
-        h0, names = self.baseline.name, [variant.name for variant in self.variants]
-        gains = {
-            f"{h.name} {v}": Sample(per_task=gain(means[h.name, v], means[h0, v]), support=GAINS)
-            for h in harnesses
-            for v in names
-        }
-        together = simultaneous(gains, level=self.plan.level)
-        before, *after = (Gains(by_variant={v: together[f"{h.name} {v}"] for v in names}) for h in harnesses)
+        """The gain of the harness and, where there is one, of the repaired one; all intervals hold together.
+
+        The counterfactual of each headline is chosen on the search tasks.
+        """
+        plan, everyone = self.plan, [self.baseline, *harnesses]
+        searched = await self.arena.means(everyone, self.variants, SEARCH)
+        worst = {h.name: worst_of(searched, h.name, self.baseline.name, plan.headline) for h in harnesses}
+        self.tell(RepairMeasurementStarted(harnesses=len(harnesses), tasks=len(plan.measured_tasks)))
+        means = await self.arena.means(everyone, self.variants, CONFIRM, plan.measured_tasks)
+        gains = measure_gains(means, worst, self.baseline.name, level=plan.level, clusters=plan.clusters)
+        before, *after = (gains[harness.name] for harness in harnesses)
         return before, after[0] if after else None
 
 
@@ -284,11 +292,11 @@ def _searched(found: RepairOutcome) -> Repaired:
 
 
 def _in_words(before: Gains, after: Gains | None) -> str:
-    """ "+12.2 released, of which +1.3 survived; repaired: +7.9, of which +7.4 survives"."""
-    had = f"{_points(before.released)} points released, of which {_points(before.surviving)} survived"
+    """ "gain +12.2 points as released and +1.3 surviving; repaired +7.9 and +7.4"."""
+    had = f"gain {_points(before.released)} points as released and {_points(before.surviving)} surviving"
     if after is None:
         return f"{had}; on the search tasks nothing of it is left without the shortcut: keep the baseline"
-    return f"{had}; repaired: {_points(after.released)}, of which {_points(after.surviving)} survives"
+    return f"{had}; repaired {_points(after.released)} and {_points(after.surviving)}"
 
 
 def _points(found: Estimate) -> str:

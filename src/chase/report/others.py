@@ -16,7 +16,7 @@ _EDITS = {"dropped": "taken out", "generalised": "without its condition", "kept"
 
 
 def repair_sections(facts: RunFacts, measured: Measured) -> Iterator[Section | None]:
-    """What was taken out, and what the repaired harness keeps on tasks that the repair did not use."""
+    """The edits that were taken out, and the gain that the repaired harness keeps on tasks of the measurement."""
     result = facts.result
     if result is not None:
         blocks: list[Block] = [Text(text=f"{result['reason'][:1].upper()}{result['reason'][1:]}.")]
@@ -32,8 +32,8 @@ def _kept(result: Found) -> Table:
     rows = [(name, found) for name, found in result["measured"].items() if found is not None]
     return Table(
         name="results",
-        title=f"Gain over the baseline on {result['confirm_tasks']} tasks that the repair did not use, in points",
-        headings=("Harness", "as released", "under the worst counterfactual"),
+        title=f"Gain over the baseline on {result['confirm_tasks']} tasks ({result['exposure']['text']}), in points",
+        headings=("Harness", "as released", "under the counterfactual that was worst in the search"),
         rows=[[name, with_ends(found["released"]), with_ends(found["surviving"])] for name, found in rows],
         fields=("harness", "released", "surviving"),
         data=[[name, found["released"]["value"], found["surviving"]["value"]] for name, found in rows],

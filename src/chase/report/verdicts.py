@@ -138,9 +138,9 @@ def of_repair(found: Found) -> Headline:
             for name in ("harness", "repaired")
         )
         sentence = (
-            f"The repaired harness gains {after['released']} points, of which {after['surviving']} are left under the "
-            f"worst change of the benchmark's form; before the repair it gained {before['released']}, of which "
-            f"{before['surviving']} were left."
+            f"The repaired harness gains {after['released']} points as released and {after['surviving']} under the "
+            "change of the benchmark's form that was worst in the search; before the repair it gained "
+            f"{before['released']} and {before['surviving']}."
         )
     return Headline(sentence=sentence, label=found["outcome"], tone=tone)
 

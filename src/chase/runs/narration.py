@@ -308,7 +308,9 @@ def _(event: AuditAttributionStarted) -> Iterator[str]:
 @lines.register
 def _(event: ShortcutShown) -> Iterator[str]:
     destroyed = ", ".join(f"{name} {100 * value:+.1f}" for name, value in event.breaks.items())
-    yield f"search: gain destruction {destroyed}; trying the harness without some of its {event.parts} edits"
+    against = [f"gain destruction {destroyed}"] if destroyed else []
+    against += [f"called a shortcut: {', '.join(event.shortcuts)}"] if event.shortcuts else []
+    yield f"search: {'; '.join(against)}; trying the harness without some of its {event.parts} edits"
 
 
 @lines.register
@@ -319,7 +321,7 @@ def _(event: MemberEnded) -> Iterator[str]:
 @lines.register
 def _(event: RepairMeasurementStarted) -> Iterator[str]:
     what = "harness and repaired harness" if event.harnesses > 1 else "the harness"
-    yield f"measuring {what} on {event.tasks} tasks that the repair did not use"
+    yield f"measuring {what} on {event.tasks} tasks that the search did not use"
 
 
 def _pool(pool: Sequence[PoolEntry], selected: str) -> Iterator[str]:

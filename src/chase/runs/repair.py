@@ -8,19 +8,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from chase.agents.history import RELEASED
 from chase.core.errors import UserError
 from chase.core.interfaces import Benchmark
 from chase.core.values import Json
 from chase.harness.folder import check_free, initial_harness, load_harness, save_harness
 from chase.harness.spec import Harness
-from chase.methods.arena import Variant
+from chase.methods.audit_plan import fresh_roles
 from chase.methods.forecast import forecast_repair
 from chase.methods.options import exact_decimal
 from chase.methods.repair_audited import NAME, AuditedRepair, RepairPlan, repair_harness
 from chase.runs.accounting import episodes_of, served_models, tokens_of
 from chase.runs.audit import COMMAND as AUDIT
 from chase.runs.config import MODELS, RawSettings, raw_settings
-from chase.runs.finding import Which, find_run, run_id
+from chase.runs.exposure import Exposure, exposure_of
+from chase.runs.finding import Which, run_id
+from chase.runs.finished_audit import FinishedAudit, find_audit
 from chase.runs.folder import RunFolder
 from chase.runs.life import Life, OpenRun, Prepared, identity_of, note_models
 from chase.runs.listening import Listener
@@ -31,7 +34,6 @@ from chase.runs.opening import Opener, locate, open_harness
 from chase.runs.pricing import priced
 from chase.runs.results import ForecastResult, RepairResult
 from chase.runs.settings import AuditSettings, RepairSettings
-from chase.store.store import Store
 from chase.store.workspace import Workspace
 
 COMMAND = "repair"
@@ -40,24 +42,11 @@ OF_THE_AUDIT = ("model", "benchmark", "data", "seed", "level", "concurrency", "p
 SAID_AGAIN = ("benchmark", "data", "model", "seed", "split_sizes", "rollouts", "confirm_size", "level")
 """Settings of the audit that the command for the next one repeats, where they are not the default."""
 SAID_ALWAYS = ("benchmark", "model")
-
-
-@dataclass(frozen=True, kw_only=True)
-class FinishedAudit:
-    """An audit that is over."""
-
-    folder: RunFolder
-    identity: Mapping[str, Any]
-    payload: Mapping[str, Any]
-
-    @property
-    def run(self) -> str:
-        return self.folder.run
-
-    @property
-    def counted(self) -> list[Mapping[str, Any]]:
-        """What was confirmed and counts against the gain."""
-        return [found for found in self.payload["confirmed"] if found["status"] == "confirmed"]
+SELECTED = (
+    "the audit used these tasks and baseline scores too, so what goes is overstated: audit with a smaller "
+    "--confirm-size to leave tasks for the repair, or audit the repaired harness on other tasks"
+)
+"""Said of a measurement on tasks that the audit used."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,8 +104,11 @@ class Repair(Prepared[AuditSettings]):
             "seed": plan.seed,
             "epsilon": float(plan.epsilon),
             "level": plan.level,
-            "counterfactuals": [{key: each[key] for key in ("name", "what", "hash")} for each in self.audit.counted],
+            "counterfactuals": [
+                {key: each[key] for key in ("name", "what", "hash", "source", "status")} for each in self.audit.counted
+            ],
             **found.to_json(),
+            "exposure": None if found.before is None else self._exposure(run).to_json(),
             "out": None if out is None else str(out),
             "next": None if out is None else self._next(out, run.folder),
             "episodes": episodes_of(run.store, run.id),
@@ -126,6 +118,10 @@ class Repair(Prepared[AuditSettings]):
                 served_models(run.store, run.id), run.model, [*self._notes(found), *cut_short(run, [run.id])]
             ),
         }
+
+    def _exposure(self, run: OpenRun) -> Exposure:
+        """The earlier uses of the tasks of the measurement."""
+        return exposure_of(run.store, run.id, fresh_roles(self.benchmark))
 
     def _written(self, found: AuditedRepair, folder: RunFolder) -> Path | None:
         """Where the repaired harness is: in the run's folder, and in the one that was asked for."""
@@ -155,7 +151,12 @@ class Repair(Prepared[AuditSettings]):
         notes = []
         if self.plan.harness.hash != self.audit.identity["harness"]:
             notes.append("the audit was of another harness: its counterfactuals were confirmed for that one")
-        return notes if found.after is None else [*notes, *found.after.doubts(self.plan.epsilon)]
+        if found.after is None:
+            return notes
+        if not self.plan.seen.isdisjoint(self.plan.measured_tasks):
+            notes.append(SELECTED)
+        named = {each.name: each.what for each in self.plan.counterfactuals} | {RELEASED: "no change"}
+        return [*notes, *found.after.doubts(self.plan.epsilon, named)]
 
 
 def _flag(value: Any) -> str:
@@ -189,7 +190,7 @@ def prepare(said: RawSettings[RepairSettings], opener: Opener, listener: Listene
     models = checked_models(settings, raw.models, listener)
     benchmark = fitted(opener.benchmark(settings), models, settings).fewer(audit.identity["tasks"])
     _require_unchanged(audit, benchmark, models.get(str(settings.model)).fingerprint)
-    kit = opener.kit(benchmark)
+    kit, epsilon = opener.kit(benchmark), _epsilon(asked, benchmark)
     plan = RepairPlan(
         benchmark=benchmark,
         kit=kit,
@@ -199,27 +200,17 @@ def prepare(said: RawSettings[RepairSettings], opener: Opener, listener: Listene
         verdict=str(audit.payload["verdict"]),
         baseline=open_harness(settings.baseline, benchmark),
         harness=open_harness(settings.harness, benchmark),
-        counterfactuals=tuple(
-            Variant(name=found["name"], transformation=kit.parse(found["transformation"]).transformation, told=False)
-            for found in audit.counted
-        ),
-        epsilon=_epsilon(asked, benchmark),
+        counterfactuals=audit.counterfactuals(kit),
+        shortcuts=audit.shortcuts(epsilon),
+        honest=audit.honest(),
+        seen=audit.tasks,
+        epsilon=epsilon,
         level=settings.level,
         confirm_size=audit.identity["confirm_size"],
     )
     if plan.harness.hash == plan.baseline.hash:
         raise UserError("the harness is the same as its baseline: there is no gain to repair.")
     return Repair(settings=settings, models=models, benchmark=benchmark, asked=asked, audit=audit, plan=plan)
-
-
-def find_audit(workspace: Workspace, reference: str) -> FinishedAudit:
-    """The audit with this id, the one whose id begins so, or the latest; refused where it is not over."""
-    with Store.open(workspace, write=False) as store:
-        run = find_run(store, AUDIT, reference)
-    if run.status != "finished":
-        raise UserError(f"audit '{run.id}' is not finished: go on with it by the same `chase audit` command first.")
-    folder = RunFolder(workspace, run.id)
-    return FinishedAudit(folder=folder, identity=run.config, payload=folder.read_result())
 
 
 def _settings_of(said: RawSettings[RepairSettings], audit: FinishedAudit) -> RawSettings[AuditSettings]:

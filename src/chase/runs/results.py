@@ -188,7 +188,7 @@ class PlanResult:
 
 
 class RepairResult(Timed):
-    """A harness without its shortcut, and what it keeps on tasks that the repair did not use."""
+    """A harness without its shortcut, and the gain that it keeps on tasks that the search did not use."""
 
     schema = "chase.repair/1"
 
@@ -234,8 +234,13 @@ class RepairResult(Timed):
 
     @property
     def surviving(self) -> Mapping[str, Estimate]:
-        """The same under the variant that leaves least of it."""
+        """The same under the counterfactual that left least of it on the search tasks."""
         return self._gains("surviving")
+
+    @property
+    def exposure(self) -> str | None:
+        """Earlier uses of the tasks of the measurement: "fresh", "seen once by audit-… of this harness", …"""
+        return None if self.payload["exposure"] is None else str(self.payload["exposure"]["text"])
 
     def _gains(self, which: str) -> dict[str, Estimate]:
         measured = self.payload["measured"] or {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -147,6 +147,28 @@ class Reader:
             (*(value for values in asked for value in values), json.dumps(wanted.roles), wanted.of_roles),
         )
         return [tuple(row) for row in rows]
+
+    def harnesses_used(self, runs: Collection[str]) -> dict[str, set[str]]:
+        """Run → the harnesses that it evaluated, by hash."""
+        return self._distinct("harness", runs)
+
+    def tasks_used(self, runs: Collection[str], roles: Collection[str] | None = None) -> dict[str, set[str]]:
+        """Run → the tasks (of these roles) that it used rollouts of, scored or not."""
+        return self._distinct("task", runs, roles)
+
+    def _distinct(
+        self, column: str, runs: Collection[str], roles: Collection[str] | None = None
+    ) -> dict[str, set[str]]:
+        rows = self._rows(
+            f"SELECT DISTINCT u.run, r.{column} FROM run_rollouts u JOIN rollouts r ON r.digest = u.rollout "
+            "WHERE u.run IN (SELECT value FROM json_each(:runs)) "
+            "AND (:roles IS NULL OR r.role IN (SELECT value FROM json_each(:roles)))",
+            {"runs": json.dumps(list(runs)), "roles": None if roles is None else json.dumps(list(roles))},
+        )
+        found: dict[str, set[str]] = {}
+        for run, value in rows:
+            found.setdefault(run, set()).add(value)
+        return found
 
     def runs_using(self, digest: str) -> list[Run]:
         """The runs that used a rollout, oldest first."""

@@ -311,7 +311,7 @@ async def test_an_audit_tells_the_shortcut_from_the_honest_edit(tmp_path: Path) 
     assert outcome.verdict.word == "in doubt"
     assert SHORTCUT in outcome.verdict.reason
     labels = {share.edit.name: share.label for share in outcome.attribution.shares}
-    assert labels == {f'prompt: "{SHORTCUT}"': "shortcut", f'prompt: "{HONEST}"': "honest"}
+    assert labels == {f'prompt: "{SHORTCUT}"': "shortcut", f'prompt: "{HONEST}"': "open"}, "70 tasks are few"
     assert [event for event in told.events if isinstance(event, AuditAttributionStarted)] == [
         AuditAttributionStarted(edits=2, harnesses=2, variants=len(outcome.attribution.probes))
     ]

@@ -75,9 +75,9 @@ def audits_of(case: Mapping[str, Any]) -> list[Row]:
                         "seed": case["seed"],
                         "verdict": audited.verdict.word,
                         "g_rel": audited.gain.value,
-                        "gamma": audited.verdict.gamma,
-                        "confirmed": [f.to_json()["what"] for f in audited.findings if f.tested.counts],
-                        "operators": [f.screened.operators for f in audited.findings if f.tested.counts],
+                        "gamma": audited.gamma,
+                        "confirmed": [f.to_json()["what"] for f in audited.findings if f.tested.destroys],
+                        "operators": [f.screened.operators for f in audited.findings if f.tested.destroys],
                     }
                 )
         return rows

@@ -66,14 +66,16 @@ class Case:
 
 def confirmed(case: Case, means: Means) -> list[str]:
     """The counterfactuals that an audit confirms."""
-    bounds = Bounds(level=LEVEL, counterfactuals=len(case.variants) - 1)
+    bounds = Bounds(level=LEVEL)
     found = []
-    for name in case.variants[1:]:
+    for place, name in enumerate(case.variants[1:]):
         told = contrast(means, "H", "H0", name)
         values = np.array([float(value) for value in told.destroyed.per_task.values()])
         if values.mean() * len(values) ** 0.5 < SURE * values.std():
             continue
-        tested = bounds_of(told, source="search", accusing=bounds.accusing, acquitting=bounds.acquitting, level=LEVEL)
+        tested = bounds_of(
+            told, source="search", accusing=bounds.accusing(place), acquitting=bounds.acquitting, level=LEVEL
+        )
         if tested.destroys:
             found.append(name)
     return found

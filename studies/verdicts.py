@@ -88,14 +88,14 @@ def words(case: Mapping[str, Any]) -> list[Row]:
 
 
 def _now(released: Cell, changed: Sequence[Cell], clusters: Clusters) -> str:
-    bounds = Bounds(level=LEVEL, counterfactuals=len(changed))
+    bounds = Bounds(level=LEVEL)
     gain = simultaneous({"gain": gain_sample(released, clusters)}, level=LEVEL)["gain"]
     if gain.low <= 0:
         return judge(gain, {}).word
     tested: dict[str, TestedCounterfactual] = {
         f"c{place}": bounds_of(
             Contrast(released=released, changed=each, clusters=clusters), source="battery", level=LEVEL,
-            accusing=bounds.accusing, acquitting=bounds.acquitting,
+            accusing=bounds.accusing(place), acquitting=bounds.acquitting,
         )
         for place, each in enumerate(changed)
     }  # fmt: skip

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from chase.stats.bounded import DESTRUCTIONS, lower_bound, upper_bound, weighted
-from chase.stats.contrasts import Cell, Contrast, averaged, averaged_cells, between, gain_sample
-from chase.stats.estimates import Sample, estimate
+from chase.stats.contrasts import Cell, Contrast, averaged, averaged_cells, gain_sample
+from chase.stats.estimates import Sample, between, estimate
 
 N = 1000
 

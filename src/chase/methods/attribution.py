@@ -21,8 +21,8 @@ from chase.methods.counterfactuals import estimate_json
 from chase.methods.edits import Check, Edit, Grouping, grouping_of, mixture_of
 from chase.methods.verdict import LABEL_SHARE, TOGETHER_SHARE, Edits, TestedCounterfactual, bounds_of
 from chase.stats.bounded import GAINS
-from chase.stats.contrasts import HALF, Cell, Contrast, averaged_cells, between
-from chase.stats.estimates import INDEPENDENT, Clusters, Estimate, Sample
+from chase.stats.contrasts import HALF, Cell, Contrast, averaged_cells
+from chase.stats.estimates import INDEPENDENT, Clusters, Estimate, Sample, between
 
 MOST_NAMED = 2
 """Aspects that are named for one shortcut."""

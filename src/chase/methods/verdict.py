@@ -14,8 +14,8 @@ from typing import Literal
 
 from chase.agents.history import RELEASED
 from chase.stats.bounded import GAINS, Counted, lower_bound
-from chase.stats.contrasts import Cell, Contrast, between
-from chase.stats.estimates import Clusters, Estimate, PerTask, Sample, cluster_count, estimate, mean
+from chase.stats.contrasts import Cell, Contrast
+from chase.stats.estimates import Clusters, Estimate, PerTask, Sample, between, cluster_count, estimate, mean
 
 Word = Literal[
     "no gain", "untested", "inconclusive", "in doubt", "not supported", "partly supported", "supported"

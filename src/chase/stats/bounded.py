@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -79,10 +79,15 @@ def weighted(values: Iterable[float], times: float = 1.0) -> Weighted:
 
 def weighted_clusters(clusters: Iterable[tuple[float, int]], times: float = 1.0) -> Weighted:
     """The same of clusters, each with the sum of its tasks' values and their number."""
-    counted = Counter((float(total) / size, size) for total, size in clusters)
-    if not counted:
+    return weighted_counts(Counter((float(total), size) for total, size in clusters), times)
+
+
+def weighted_counts(clusters: Mapping[tuple[float, int], int], times: float = 1.0) -> Weighted:
+    """The same of clusters that are counted: (sum, number of tasks) → how many clusters have both."""
+    if not clusters:
         raise ValueError("no values to make an interval of")
-    return tuple(Counted(value, times * count, float(size)) for (value, size), count in sorted(counted.items()))
+    counted = sorted((total / size, float(size), times * count) for (total, size), count in clusters.items())
+    return tuple(Counted(value, count, size) for value, size, count in counted)
 
 
 def upper_bound(values: Weighted, support: Support, alpha: float) -> float:

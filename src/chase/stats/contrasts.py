@@ -117,15 +117,6 @@ def gain_sample(cell: Cell, clusters: Clusters) -> Sample:
     return Sample(per_task=cell.gain, support=GAINS, clusters=clusters)
 
 
-def between(sample: Sample, *, low: float, high: float, level: float) -> Estimate:
-    """A mean with a lower bound that is wrong with probability `low` at most, and an upper one with `high`."""
-    lower, upper = (
-        estimate(sample.per_task, sample.support, level=1 - 2 * alpha, clusters=sample.clusters)
-        for alpha in (low, high)
-    )
-    return replace(lower, high=upper.high, level=level)
-
-
 def _rate(scores: PerTask) -> float:
     return float(mean(scores))
 

@@ -7,12 +7,13 @@ of exactly 0.05 is common, and floating point would decide it by chance.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
 
-from chase.stats.bounded import Support, Weighted, both_bounds, weighted_clusters
+from chase.stats.bounded import Support, Weighted, lower_bound, upper_bound, weighted_clusters, weighted_counts
 
 PerTask = Mapping[str, Fraction]
 """Task → a number: a mean score, or a difference of mean scores."""
@@ -102,9 +103,11 @@ def cluster_count(tasks: Iterable[str], clusters: Clusters) -> int:
 
 def cluster_sums(per_task: PerTask, clusters: Clusters) -> list[tuple[Fraction, int]]:
     """Each cluster's sum and its number of tasks."""
-    return [
-        (sum((per_task[task] for task in tasks), Fraction(0)), len(tasks)) for tasks in clustered(per_task, clusters)
-    ]
+    return [(_sum([per_task[task] for task in tasks]), len(tasks)) for tasks in clustered(per_task, clusters)]
+
+
+def _sum(values: Sequence[Fraction]) -> Fraction:
+    return values[0] if len(values) == 1 else sum(values, Fraction(0))
 
 
 def weights_of(sample: Sample) -> Weighted:
@@ -114,10 +117,26 @@ def weights_of(sample: Sample) -> Weighted:
 
 def estimate(per_task: PerTask, support: Support, *, level: float = 0.95, clusters: Clusters = INDEPENDENT) -> Estimate:
     """The mean over tasks, its standard error from the spread between clusters, and its interval within the borders."""
-    value, n = mean(per_task), len(per_task)
-    sums = cluster_sums(per_task, clusters)
-    counted, count = weighted_clusters((float(s), size) for s, size in sums), len(sums)
-    variance = sum(float(s - size * value) ** 2 for s, size in sums) / (count - 1) if count > 1 else 0.0
-    se = math.sqrt(variance / count) * (count / n)
-    low, high = both_bounds(counted, support, level=level)
-    return Estimate(value=float(value), se=se, n=n, low=low, high=high, level=level)
+    each = (1 - level) / 2
+    sample = Sample(per_task=per_task, support=support, clusters=clusters)
+    return between(sample, low=each, high=each, level=level)
+
+
+def between(sample: Sample, *, low: float, high: float, level: float) -> Estimate:
+    """A mean with a lower bound that is wrong with probability `low` at most, and an upper one with `high`."""
+    if not sample.per_task:
+        raise ValueError("no tasks to estimate from")
+    sums = Counter(cluster_sums(sample.per_task, sample.clusters))
+    n, count = len(sample.per_task), sums.total()
+    value = sum((times * total for (total, _), times in sums.items()), Fraction(0)) / n
+    off = (times * float(total - size * value) ** 2 for (total, size), times in sums.items())
+    variance = sum(off) / (count - 1) if count > 1 else 0.0
+    values = weighted_counts({(float(total), size): times for (total, size), times in sums.items()})
+    return Estimate(
+        value=float(value),
+        se=math.sqrt(variance / count) * (count / n),
+        n=n,
+        low=lower_bound(values, sample.support, low),
+        high=upper_bound(values, sample.support, high),
+        level=level,
+    )

@@ -23,7 +23,7 @@ from scipy.stats import norm
 
 from chase.core.keyed import key_bits
 from chase.methods.audit_findings import Bounds
-from chase.methods.verdict import TestedCounterfactual, bounds_of, judge
+from chase.methods.verdict import MeasuredGain, bounds_of, judge
 from chase.stats.bounded import DESTRUCTIONS
 from chase.stats.contrasts import Cell, Contrast, gain_sample
 from chase.stats.estimates import Clusters, Estimate, Sample
@@ -92,7 +92,7 @@ def _now(released: Cell, changed: Sequence[Cell], clusters: Clusters) -> str:
     gain = simultaneous({"gain": gain_sample(released, clusters)}, level=LEVEL)["gain"]
     if gain.low <= 0:
         return judge(gain, {}).word
-    tested: dict[str, TestedCounterfactual] = {
+    tested: dict[str, MeasuredGain] = {
         f"c{place}": bounds_of(
             Contrast(released=released, changed=each, clusters=clusters), source="battery", level=LEVEL,
             accusing=bounds.accusing(place), acquitting=bounds.acquitting,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chase.agents.history import RELEASED
 from chase.methods.audit_findings import Bounds, Counterfactual, Judged, Pair, judge_pair
 from chase.methods.verdict import Edits, Source, Word, judge, no_room
-from chase.methods.verdict import TestedCounterfactual as Tested
+from chase.methods.verdict import MeasuredGain as Tested
 from chase.stats.contrasts import Cell
 from chase.stats.estimates import Estimate
 

@@ -19,7 +19,7 @@ from chase.methods.arena import Arena, Contender, Means, Variant
 from chase.methods.audit_findings import Found
 from chase.methods.counterfactuals import estimate_json
 from chase.methods.edits import Check, Edit, Grouping, grouping_of, mixture_of
-from chase.methods.verdict import LABEL_SHARE, TOGETHER_SHARE, Edits, TestedCounterfactual, bounds_of
+from chase.methods.verdict import LABEL_SHARE, TOGETHER_SHARE, Edits, MeasuredGain, bounds_of
 from chase.stats.bounded import GAINS
 from chase.stats.contrasts import HALF, Cell, Contrast, averaged_cells
 from chase.stats.estimates import INDEPENDENT, Clusters, Estimate, Sample, between
@@ -48,7 +48,7 @@ class Share:
     """As released: the mean of the two ways. None where neither can be measured."""
     leave_one_out: Estimate | None = None
     add_one_in: Estimate | None = None
-    under: Mapping[str, TestedCounterfactual] = field(default_factory=dict)
+    under: Mapping[str, MeasuredGain] = field(default_factory=dict)
     """By probe; empty where the released contribution may be nothing."""
     gains: Mapping[str, Estimate] = field(default_factory=dict)
     """The contribution under each probe."""
@@ -290,7 +290,7 @@ class EditMeasurement:
         return between(sample, low=alpha, high=alpha, level=level)
 
 
-def _label(under: Mapping[str, TestedCounterfactual]) -> Label:
+def _label(under: Mapping[str, MeasuredGain]) -> Label:
     """A shortcut surely loses more than half under a probe; an honest edit surely keeps half under all of them."""
     if any(tested.destroys_half for tested in under.values()):
         return "shortcut"

@@ -14,7 +14,7 @@ from chase.core.keyed import key_bits
 from chase.core.values import Json
 from chase.methods.arena import Means
 from chase.methods.counterfactuals import estimate_json, proposal_of, screening_json
-from chase.methods.verdict import WHOLE_SHARE, Edits, Source, TestedCounterfactual, Verdict, bounds_of, judge, no_room
+from chase.methods.verdict import WHOLE_SHARE, Edits, MeasuredGain, Source, Verdict, bounds_of, judge, no_room
 from chase.protocol.proposal import Proposal
 from chase.protocol.screening import Screening
 from chase.stats.bounded import GAINS, SCORES
@@ -75,7 +75,7 @@ class Finding(Generic[CounterfactualT]):
     """What the tasks say of a gain under one counterfactual."""
 
     of: CounterfactualT
-    tested: TestedCounterfactual
+    tested: MeasuredGain
     share_destroyed: Estimate | None
     """Of the released gain; None where that is not above 0."""
     log_odds: Estimate
@@ -235,7 +235,7 @@ def judge_pair(
     )
 
 
-def _tested(pair: Pair, found: Counterfactual, bounds: Bounds, place: int) -> TestedCounterfactual:
+def _tested(pair: Pair, found: Counterfactual, bounds: Bounds, place: int) -> MeasuredGain:
     return bounds_of(
         pair.contrast(found), source=found.source, accusing=bounds.accusing(place), acquitting=bounds.acquitting,
         level=bounds.level,

@@ -30,7 +30,7 @@ they say together, and on the harness as a whole. The three add up to one.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TestedCounterfactual:
+class MeasuredGain:
     """A gain under one counterfactual, with the bounds that decide."""
 
     source: Source
@@ -97,16 +97,14 @@ class Verdict:
     """The quantity that an inconclusive verdict leaves open: `released` or a counterfactual's name."""
 
 
-def bounds_of(
-    contrast: Contrast, *, source: Source, accusing: float, acquitting: float, level: float
-) -> TestedCounterfactual:
+def bounds_of(contrast: Contrast, *, source: Source, accusing: float, acquitting: float, level: float) -> MeasuredGain:
     """The bounds of one counterfactual, each wrong with probability `accusing` or `acquitting` at most."""
 
     def bounds(sample: Sample, *, low: float, high: float) -> Estimate:
         return between(sample, low=low, high=high, level=level)
 
     gain, share = float(mean(contrast.released.gain)), contrast.expected_share
-    return TestedCounterfactual(
+    return MeasuredGain(
         source=source,
         destruction=bounds(contrast.destroyed, low=accusing, high=acquitting),
         unexplained=bounds(contrast.unexplained, low=acquitting, high=acquitting),
@@ -119,7 +117,7 @@ def bounds_of(
 
 def judge(
     gain: Estimate,
-    tested: Mapping[str, TestedCounterfactual],
+    tested: Mapping[str, MeasuredGain],
     *,
     edits: Edits | None = None,
     battery_required: bool = True,
@@ -158,7 +156,7 @@ def judge(
 
 
 def _survival(
-    informative: Mapping[str, TestedCounterfactual], edits: Edits | None, *, battery_required: bool
+    informative: Mapping[str, MeasuredGain], edits: Edits | None, *, battery_required: bool
 ) -> tuple[Word, str, str | None]:
     """The verdict where no edit is a shortcut and nothing surely destroys half.
 
@@ -183,7 +181,7 @@ def _survival(
     return "supported", "at least half of the gain is left under everything that was tested", None
 
 
-def _untested(tested: Mapping[str, TestedCounterfactual]) -> str:
+def _untested(tested: Mapping[str, MeasuredGain]) -> str:
     if not tested:
         return "no counterfactual was measured"
     name, found = next(iter(tested.items()))

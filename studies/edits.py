@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -101,16 +102,16 @@ def audits_of(case: Mapping[str, Any]) -> list[Row]:
         rows = []
         with workspace() as store:
             for place, names in enumerate([*((name,) for name in EDITS), *MIXTURES]):
-                for mode, settings in SETTINGS.items():
+                for mode in case["modes"]:
                     plan = AuditPlan(
                         benchmark=benchmark, kit=kit, baseline=H0, harness=harness_of(**merged(names)),
-                        challenger=MiningChallenger(), settings=settings,
+                        challenger=MiningChallenger(), settings=SETTINGS[mode],
                         rollouts=dict.fromkeys(benchmark.roles, 1), seed=case["seed"],
                     )  # fmt: skip
                     run = f"{mode}-{place}"
                     store.create_run(run, plan.describe(model.fingerprint))
                     found = await audit_harness(plan, run=run, store=store, model=model, sandbox=sandbox, tell=ignore)
-                    rows.append(_row({**case, "mode": mode}, names, found, len(store.used(run))))
+                    rows.append(_row({"seed": case["seed"], "mode": mode}, names, found, len(store.used(run))))
         return rows
 
     found: list[Row] = with_reader(work)
@@ -156,13 +157,20 @@ def _mean(values: Sequence[float]) -> float:
     return round(sum(values) / len(values), 4)
 
 
-def summary(rows: Sequence[Row]) -> dict[str, Any]:
-    """Shares of edits called wrongly and left open, by the size of the true contribution; rollouts of an audit."""
-    truth = checked(rows)
+def kind_of(names: Sequence[str]) -> str:
+    """What a harness is by construction."""
+    cheating = sum(name in CHEATS for name in names)
+    return "honest" if not cheating else "cheating" if cheating == len(names) else "mixed"
+
+
+def summary(rows: Sequence[Row], truth: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    """Words on harnesses, shares of edits called wrongly and left open by the size of their contribution, and rollouts."""
     survivors = [
         n for n in CHEATS if min((v for k, v in truth.get(n, {}).items() if k != "released"), default=0) > 0.01
     ]
-    found: dict[str, Any] = {"survive_redrawing": survivors, "checked": truth}
+    found: dict[str, Any] = {"survive_redrawing": survivors, "verdicts": {}}
+    for kind in ("cheating", "honest", "mixed"):
+        found["verdicts"][kind] = Counter(row["verdict"] for row in rows if kind_of(row["edits"]) == kind)
     parts = [part for row in rows for part in row["parts"]]
     for least in (0.04, 0.02):
         large = [part for part in parts if truth.get(part["edit"], {}).get("released", 0.0) >= least]
@@ -186,16 +194,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
-    parser.add_argument("--modes", nargs="+", default=list(SETTINGS))
+    parser.add_argument("--searched", type=int, default=2, help="On so many of them the search too.")
     parser.add_argument("--before", type=Path, help="Rows of the audit before this one, made by its own code.")
     given = parser.parse_args(arguments)
     seeds = range(given.first_seed, given.first_seed + given.seeds)
-    rows = rows_of("edits", [{"seed": seed, "mode": mode} for mode in given.modes for seed in seeds], audits_of)
+    cases = [
+        {"seed": seed, "modes": list(SETTINGS) if place < given.searched else ["battery"]}
+        for place, seed in enumerate(seeds)
+    ]
+    rows = rows_of("edits", cases, audits_of)
+    truth = checked([row for row in rows if row["mode"] == "battery"])
     payload = {
-        "command": f"python -m studies.edits --seeds {given.seeds}",
+        "command": f"python -m studies.edits --seeds {given.seeds} --searched {given.searched}",
         "model": "sim:reader (simulated)",
         "benchmarks": [f"syn-ledger@{seed}x{BLOCKS}" for seed in seeds],
-        "modes": {mode: summary([row for row in rows if row["mode"] == mode]) for mode in given.modes},
+        "checked": truth,
+        "modes": {mode: summary([row for row in rows if row["mode"] == mode], truth) for mode in SETTINGS},
     }
     if given.before is not None:
         payload["before"] = json.loads(given.before.read_text())

@@ -164,7 +164,7 @@ def kind_of(names: Sequence[str]) -> str:
 
 
 def summary(rows: Sequence[Row], truth: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-    """Words on harnesses, shares of edits called wrongly and left open by the size of their contribution, and rollouts."""
+    """Words on harnesses, shares of edits called wrongly and left open by their contribution, and rollouts."""
     survivors = [
         n for n in CHEATS if min((v for k, v in truth.get(n, {}).items() if k != "released"), default=0) > 0.01
     ]

@@ -187,6 +187,9 @@ class Audit:
         """The battery's probes that can touch the pair and are valid on the fresh tasks."""
         if self.battery is None:
             return []
+        if self.reach.matters and not await self.reach.tools_are_called(CONFIRM):
+            idle = [a.what for a in self.battery.aspects if self._by_tools_alone(a)]
+            self.battery = self.battery.without_reach(idle, "neither agent called a tool")
         self.tell(
             AuditBatteryStarted(probes=len(self.battery.probes), covers=self.battery.covers, tasks=len(self.tasks))
         )
@@ -195,6 +198,9 @@ class Audit:
             for found in map(self._battery_part, self.battery.probes)
             if all(self.kit.run_checks(proposal, self.tasks).valid for proposal in found.proposals)
         ]
+
+    def _by_tools_alone(self, aspect: Probe) -> bool:
+        return all(self.reach.by_tools_alone(draw.transformation, CONFIRM) for draw in aspect.draws)
 
     def _battery_part(self, probe: Probe) -> Found:
         first = probe.draws[0].transformation

@@ -7,8 +7,8 @@ so nothing is inflated, and what the battery covers can be said in words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -49,7 +49,7 @@ class Battery:
     redrawn: tuple[str, ...]
     """Aspects whose values are drawn anew."""
     untested: tuple[str, ...]
-    """Operator kinds of the allowlist on protocol fields that the battery leaves as they are."""
+    """What it leaves as it is: operator kinds of the allowlist, and aspects that cannot reach who is tested."""
     invalid: Mapping[str, tuple[str, ...]]
     """Parts that were left out because the firewall refuses them → the checks that they fail."""
 
@@ -57,6 +57,15 @@ class Battery:
     def covers(self) -> str:
         """ "names, folders and records": what a verdict is against, in words."""
         return in_words((*self.equal, *self.redrawn))
+
+    def without_reach(self, aspects: Collection[str], reason: str) -> Battery:
+        """The same where some aspects reach nobody who is tested: they are not covered."""
+        return replace(
+            self,
+            equal=tuple(name for name in self.equal if name not in aspects),
+            redrawn=tuple(name for name in self.redrawn if name not in aspects),
+            untested=(*self.untested, *(f"{name} ({reason})" for name in aspects)),
+        )
 
     def to_json(self) -> dict[str, Json]:
         return {

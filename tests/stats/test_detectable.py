@@ -117,3 +117,9 @@ def test_a_sample_that_is_nowhere_above_the_bound_does_not_settle() -> None:
     drawn = Drawn(above=np.array([[0.0, 0.5]]), counts=np.array([[9.0, 0.0]]), border=np.array([1.0]))
     assert not drawn.settled(0.4).any()
     assert probability_at_most(0.0, weighted_clusters([(0.0, 1)]), 1.0) == 0.0
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 3, 6])
+def test_a_handful_of_tasks_shows_nothing(tasks: int) -> None:
+    found = detectable(tasks, quantities=2)
+    assert (found.gain, found.destruction) == (None, None)

@@ -67,7 +67,7 @@ def detectable(
     """The smallest gain and gain destruction that so many independent tasks show, or clusters of so many tasks each.
 
     The gain has an interval of `level` of its own, and `quantities` destructions share one (Bonferroni). A gain is
-    detectable up to `1 − base_rate − lost_share`, a destruction up to `1 − lost_share`. Tasks of a cluster share
+    detectable up to `1 − base_rate − lost_share`, a destruction up to `1 − 2 lost_share`. Tasks of a cluster share
     their outcome with the correlation of the design, clusters are independent.
     """
     design = design or Design()
@@ -87,7 +87,10 @@ def detectable(
     return Detectable(
         gain=smallest(lambda g: _change(lost, g), GAIN_LOW, alpha, 1 - design.base_rate - lost),
         destruction=smallest(
-            lambda d: np.convolve(_change(lost, d), _change(lost, 0.0)), DESTRUCTION_LOW, alpha / quantities, 1 - lost
+            lambda d: np.convolve(_change(lost, d), _change(lost, 0.0)),
+            DESTRUCTION_LOW,
+            alpha / quantities,
+            1 - 2 * lost,
         ),
         tasks=sum(size * count for size, count in sizes.items()),
         clusters=sizes.total(),

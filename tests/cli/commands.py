@@ -72,7 +72,8 @@ class Commands:
 def checked(text: str) -> dict[str, Any]:
     """A payload, checked against the schema that it names."""
     payload: dict[str, Any] = json.loads(text)
-    schema = json.loads((SCHEMAS / f"{payload['schema'].removesuffix('/1')}.json").read_text())
+    name, _, _ = payload["schema"].rpartition("/")
+    schema = json.loads((SCHEMAS / f"{name}.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(payload, schema, cls=jsonschema.Draft202012Validator)
     return payload

@@ -58,8 +58,7 @@ def _print(result: AnalyzeResult) -> None:
         typer.echo(f"  {result.reason}")
         print_tasks_needed(payload, tasks, "such tasks")
     print_gain(payload)
-    if result.findings:
-        print_survival(payload)
+    print_survival(payload)
     together = f"intervals hold together at {level}" if result.findings else f"the interval holds at {level}"
     typer.echo(f"{tasks} tasks, rollouts of each: {payload['rollouts']}; {together}")
     for found in result.findings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import typer
@@ -16,7 +16,9 @@ from chase.cli.output import emit, printable
 from chase.cli.tokens import judge_lines, token_lines
 from chase.cli.verdicts import (
     FAILS_BY_DEFAULT,
+    NAMES_COVERAGE,
     FailOn,
+    coverage,
     fail_on_verdict,
     interval,
     print_counterfactual,
@@ -43,10 +45,10 @@ def audit(
     A harness with several edits is judged edit by edit: each is taken out of it and put into the baseline, as released
     and with everything neutral. --whole leaves that out.
 
-    JSON: `verdict, reason, headline, against[], tasks_needed, g_rel, gamma, g_min, battery {equal, redrawn, untested},
-    confirmed[], not_confirmed[], tried[], attribution {parts[{name, label, contribution, under, rests_on}]}, clusters,
-    tokens {optimisation, certification}, hook_failures[], warnings`; with --dry-run `per_rollout, rollouts[], agents[],
-    total` (chase.forecast/1).
+    JSON: `verdict, reason, headline, stopped, against[], tasks_needed, g_rel, gamma, g_min, battery {equal, redrawn,
+    untested}, confirmed[], not_confirmed[], tried[], attribution {parts[{name, label, contribution, under,
+    rests_on}]}, clusters, detectable, tokens {optimisation, certification}, hook_failures[], warnings`; with --dry-run
+    `per_rollout, rollouts[], agents[], total, detectable` (chase.forecast/1).
     """
     failing = verdicts(fail_on)
     if dry_run:
@@ -59,10 +61,17 @@ def audit(
         typer.echo(f"Run {result.run}, {result.payload['episodes']} rollouts, {result.wall_seconds:.1f} s")
         for line in (*token_lines(result.payload["tokens"]), *judge_lines(result.payload)):
             typer.echo(line)
-        if any(found["status"] == "confirmed" for found in result.findings):
+        if _can_be_repaired(result):
             typer.echo(f"To take it out: chase repair --audit {result.run} --out DIR")
     fail_on_verdict(failing, result.verdict, result.reason, given.get("harness", result.payload["harness"][:12]))
     return None
+
+
+def _can_be_repaired(result: AuditResult) -> bool:
+    """Whether `chase repair` has something to take out: of harnesses alone, nobody shapes an agent of one's own."""
+    confirmed = any(found["status"] == "confirmed" for found in result.findings)
+    parts = [] if result.attribution is None else result.attribution["parts"]
+    return result.payload["agents"] is None and (confirmed or any(part["label"] == "shortcut" for part in parts))
 
 
 def print_audit(result: AuditResult) -> None:
@@ -74,18 +83,16 @@ def print_audit(result: AuditResult) -> None:
     print_gain(payload)
     print_survival(payload)
     typer.echo(_tasks_used(payload))
-    _print_coverage(payload)
+    _print_tested(payload)
     if result.attribution is not None:
         print_attribution(result.attribution)
     confirmed = [found for found in result.findings if found["status"] == "confirmed"]
-    for place, found in enumerate(confirmed):
+    shown = list({found["what"]: found for found in reversed(confirmed)}.values())[::-1]
+    for place, found in enumerate(shown):
         _print_finding(found)
         if place == 0:
             print_example(result.example(found), indent="  ")
-    if others := [found for found in result.findings if found not in confirmed]:
-        typer.echo("")
-        for found in others:
-            typer.echo(printable(f"{found['status']}: {found['what']}, {interval(found['destruction'])}"))
+    _print_others([found for found in result.findings if found not in shown])
     if tried := {record["hash"] for record in payload["tried"] if record["hash"]}:
         evaluated = {record["hash"] for record in payload["tried"] if record["destruction"]}
         typer.echo(f"\nTried in search: {len(tried)} transformations, of which {len(evaluated)} were evaluated.")
@@ -101,15 +108,24 @@ def _tasks_used(payload: Mapping[str, Any]) -> str:
     return f"{tasks} confirmation tasks{early}{clusters}; bounds hold at {100 * payload['level']:.0f} %{searched}"
 
 
-def _print_coverage(payload: Mapping[str, Any]) -> None:
-    """The aspects that the battery neutralised, and what it did not touch."""
-    battery = payload["battery"]
-    if battery is None:
-        typer.echo("the battery was left out: nothing fixed was tested")
-        return
-    typer.echo(f"tested against changes of {', '.join((*battery['equal'], *battery['redrawn']))}, all at once")
-    if untested := [*battery["untested"], *battery["invalid"]]:
-        typer.echo(printable(f"not tested by the battery: {', '.join(untested)}"))
+def _print_tested(payload: Mapping[str, Any]) -> None:
+    """What the verdict is against, where its own line does not say so."""
+    if payload["stopped"] is not None:
+        typer.echo(payload["stopped"])
+    elif payload["verdict"] not in NAMES_COVERAGE:
+        tested = "tested against " if payload["against"] else ""
+        typer.echo(printable(f"{tested}{coverage(payload)}"))
+
+
+def _print_others(others: Sequence[Mapping[str, Any]]) -> None:
+    """A line for each change; several draws of the same one are one line."""
+    by_words: dict[str, list[str]] = {}
+    for found in others:
+        by_words.setdefault(f"{found['status']}: {found['what']}", []).append(interval(found["destruction"]))
+    if by_words:
+        typer.echo("")
+    for words, intervals in by_words.items():
+        typer.echo(printable(f"{words}, {'; '.join(intervals)}"))
 
 
 def _print_finding(found: Mapping[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, get_args
 
 import typer
@@ -10,6 +10,7 @@ import typer
 from chase.cli.output import printable
 from chase.core.errors import ChaseError, choose
 from chase.methods.verdict import FAILING, Word
+from chase.protocol.battery import in_words
 
 NOBODY = "none"
 """`--fail-on none`: no verdict fails."""
@@ -25,8 +26,8 @@ FailOn = Annotated[
 ]
 Found = Mapping[str, Any]
 VERDICTS = {"no gain": "NO GAIN.", "in doubt": "the gain is IN DOUBT.", "untested": "UNTESTED: nothing could be shown."}
-
-
+NAMES_COVERAGE: tuple[Word, ...] = ("supported", "partly supported")
+"""Verdicts that are printed with what they are against."""
 EXPLAINED = 0.9
 """Below it a finding says what the base rate leaves of the gain."""
 
@@ -51,11 +52,38 @@ def fail_on_verdict(failing: frozenset[str], verdict: str | None, reason: str, h
 
 
 def print_verdict(payload: Found, tasks: int, what: str) -> None:
-    """The verdict with its reason, and how many tasks would settle an inconclusive one."""
+    """The verdict, a favourable one with its coverage; the reason; how many tasks would settle an inconclusive one."""
     verdict = payload["verdict"]
-    typer.echo(f"Verdict: {VERDICTS.get(verdict, f'the gain is {verdict.upper()}.')}")
+    against = f" against {coverage(payload)}" if verdict in NAMES_COVERAGE else ""
+    typer.echo(printable(f"Verdict: {VERDICTS.get(verdict, f'the gain is {verdict.upper()}{against}.')}"))
     typer.echo(printable(f"  {payload['reason']}"))
     print_tasks_needed(payload, tasks, what)
+
+
+def coverage(payload: Found) -> str:
+    """What a verdict is against, and what was not tested: "changes of names and folders, all at once, and against
+    records shuffled; not tested: tool schemas". Only what could have shown something is named.
+    """
+    found = {each["name"]: each for each in (*payload["confirmed"], *payload["not_confirmed"])}
+    counted = [found[name] for name in payload["against"]]
+    probes = [each for each in counted if each["source"] == "battery"]
+    others = dict.fromkeys(each.get("what", each["name"]) for each in counted if each["source"] != "battery")
+    if "battery" not in payload:  # scores of another runner
+        return ", ".join(others)
+    if payload["battery"] is None:
+        return "; ".join(filter(None, (", ".join(others), "the battery was left out")))
+    battery = payload["battery"]
+    aspects = (*battery["equal"], *battery["redrawn"])
+    untested = [*(() if probes else aspects), *battery["untested"], *battery["invalid"]]
+    neutral = [f"changes of {in_words(aspects)}, {_at_once(probes, found.values())}"] if probes else []
+    tested = ", and against ".join([*neutral, *([", ".join(others)] if others else [])])
+    return "; ".join(filter(None, (tested, f"not tested: {', '.join(untested)}" if untested else "")))
+
+
+def _at_once(probes: Sequence[Found], found: Iterable[Found]) -> str:
+    """How the battery changed its aspects; with how many of its probes, where some could have shown nothing."""
+    measured = sum(each["source"] == "battery" for each in found)
+    return "all at once" + ("" if len(probes) == measured else f" in {len(probes)} of {measured} ways")
 
 
 def print_tasks_needed(payload: Found, tasks: int, what: str) -> None:
@@ -69,7 +97,9 @@ def print_gain(payload: Found) -> None:
 
 
 def print_survival(payload: Found) -> None:
-    """What the worst counterfactual that counts takes, and what it leaves."""
+    """What the worst counterfactual that counts takes, and what it leaves; nothing where none could have shown it."""
+    if not payload["against"]:
+        return
     typer.echo(f"largest gain destruction {100 * payload['gamma']:+.1f} points")
     typer.echo(f"surviving gain           {100 * payload['g_min']:+.1f} points")
 

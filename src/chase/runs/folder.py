@@ -19,6 +19,8 @@ from chase.harness.spec import Harness
 from chase.store.workspace import RunFiles
 
 CONFIG, RESULT, CHECKSUM, HARNESSES = "config.toml", "result.json", "result.sha256", "harnesses"
+FORMER = {"chase.audit/1": "chase.audit/2"}
+"""Forms of results that are no longer read, and what replaced them."""
 
 
 class RunFolder(RunFiles):
@@ -85,6 +87,8 @@ class RunFolder(RunFiles):
             result = parse_json(content)
             if not isinstance(result, dict):
                 raise ValueError("it is no JSON object")
+            if now := FORMER.get(former := str(result.get("schema"))):
+                raise ValueError(f"it is {former}, and this version reads {now}")
             return _without(result, "schema")
         except FileNotFoundError as missing:
             raise IntegrityError(

@@ -93,7 +93,7 @@ class AuditResult(Timed):
     benchmark: Any
     """As it was opened: examples are made from it."""
 
-    schema: ClassVar[str] = "chase.audit/1"
+    schema: ClassVar[str] = "chase.audit/2"
 
     @property
     def verdict(self) -> str:

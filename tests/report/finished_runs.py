@@ -45,7 +45,7 @@ def make_runs(root: Path) -> Runs:
         )
         audited = chase.audit(
             **B, workspace=root, harness=root / "cheat", transformations=[root / "depth.json"], rollouts=1,
-            split_sizes={"evo": 2, "disc": 2, "conf": 3}, attribute=True,
+            split_sizes={"evo": 2, "disc": 2, "conf": 3}, anyway=True,
         )  # fmt: skip
         compared = chase.compare(
             **B, workspace=root, methods="raw-harness,chase", seeds="1", rounds=1, split_sizes=SIZES, rollouts=ONE

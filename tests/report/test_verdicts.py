@@ -8,10 +8,7 @@ import pytest
 
 from chase.methods.verdict import Word
 from chase.report import verdicts
-
-
-def estimate(value: float, radius: float = 0.02) -> dict[str, Any]:
-    return {"value": value, "se": radius / 2, "n": 100, "low": value - radius, "high": value + radius, "level": 0.95}
+from tests.report.audited import audited, estimate, finding
 
 
 def evolved(gain: float, least: float | None = None, *, changed: bool = True, certified: bool = True) -> dict[str, Any]:
@@ -46,14 +43,11 @@ def test_an_evolutions_sentence(found: dict[str, Any], label: str, tone: str, wo
 
 
 @pytest.mark.parametrize("word", get_args(Word))
-def test_every_verdict_of_an_audit_has_a_sentence(word: str) -> None:
-    found = {
-        "verdict": word, "g_rel": estimate(0.1), "scores": {"baseline": estimate(0.5), "harness": estimate(0.6)},
-        "confirm_tasks": 40, "confirmed": [{}], "g_min": -0.02,
-    }  # fmt: skip
-    made = verdicts.of_audit(found)
+def test_every_verdict_of_an_audit_has_a_sentence(word: Word) -> None:
+    made = verdicts.of_audit(audited(word, [finding("c1", 0.12)]))
     assert made.label == word
     assert made.tone == ("good" if word == "supported" else made.tone)
+    assert "50.0 % to 60.0 % (+10.0 points) as released on 400 tasks" in made.sentence
     assert "-2.0 under the worst change" in made.sentence
 
 

@@ -30,8 +30,8 @@ def show(
 ) -> None:
     """Print what `chase report` writes of a run: verdict, then tables, section by section.
 
-    JSON: `run {id, command, …}, verdict {sentence, label, tone}, badges[], warnings[], sections[{id, title, texts[],
-    tables[{name, title, fields[], data[][]}]}]`.
+    JSON: `run {id, command, …}, verdict {sentence, label, tone, details[]}, badges[], warnings[], sections[{id, title,
+    texts[], tables[{name, title, fields[], data[][]}]}]`.
     """
     with Store.open(locate(workspace), write=False) as store:
         facts = load_facts(store, run)
@@ -50,7 +50,12 @@ def show(
 def _payload(facts: RunFacts, made: Document, sections: list[Section]) -> dict[str, Any]:
     return {
         "run": asdict(facts.head),
-        "verdict": {"sentence": made.verdict, "label": made.label, "tone": made.tone},
+        "verdict": {
+            "sentence": made.verdict,
+            "label": made.label,
+            "tone": made.tone,
+            "details": list(made.details),
+        },
         "badges": list(made.badges),
         "warnings": list(facts.warnings),
         "sections": [
@@ -71,6 +76,8 @@ def _payload(facts: RunFacts, made: Document, sections: list[Section]) -> dict[s
 def _print(facts: RunFacts, made: Document, sections: list[Section]) -> None:
     echo(f"{made.title}: {made.label.upper()}{''.join(f' [{badge}]' for badge in made.badges)}")
     echo(made.verdict)
+    for detail in made.details:
+        echo(detail)
     echo(", ".join(f"{name.lower()} {value}" for name, value in made.facts))
     for warning in facts.warnings:
         echo(f"note: {warning}")

@@ -57,6 +57,7 @@ def _document(facts: RunFacts, measured: Measured, opens: Opens | None) -> Docum
         verdict=headline.sentence,
         tone=headline.tone,
         label=headline.label,
+        details=headline.details,
         badges=badges(facts),
         facts=about(facts),
         sections=[section for section in _sections(facts, measured, found) if section is not None],

@@ -176,26 +176,32 @@ def _apart(ends: Sequence[tuple[float, str]], x: float) -> Iterator[Mark]:
         yield Label(x=x, y=last, text=label, style="soft")
 
 
-def gains(rows: Sequence[tuple[str, str, Found]], title: str) -> Drawing:
+def gains(rows: Sequence[tuple[str, str, Found]], title: str, over: str = "the initial harness") -> Drawing:
     """Gains with their intervals, one row for each variant: `(name, words, estimate)`."""
     labels = [shortened(f"{name}: {words}", 44) for name, words, _ in rows]
     left, top, each = 24 + width_of(labels), 40.0, 34.0
     scale = Scale.over([end for *_, e in rows for end in (e["low"], e["high"])], left + 16, WIDTH - 70)
     bottom = top + each * len(rows)
     marks: list[Mark] = [
-        Label(x=left + 16, y=18, text="Gain over the initial harness, in points", style="strong"),
+        Label(x=left + 16, y=18, text=f"Gain over {over}, in points", style="strong"),
         *vertical_grid(scale, top - 8, bottom),
     ]
     for place, ((name, _, found), label) in enumerate(zip(rows, labels, strict=True)):
-        y, own = top + each * place + each / 2, "a" if name == "released" else "b"
+        y = top + each * place + each / 2
         marks.append(Label(x=left, y=y + 4, text=label, anchor="end"))
-        marks.append(Line(x1=scale.at(found["low"]), y1=y, x2=scale.at(found["high"]), y2=y, style=f"{own}-line"))
-        for end in (found["low"], found["high"]):
-            marks.append(Line(x1=scale.at(end), y1=y - 5, x2=scale.at(end), y2=y + 5, style=f"{own}-line"))
-        marks.append(Dot(x=scale.at(found["value"]), y=y, style=own, shape="circle" if own == "a" else "square"))
-        marks.append(Label(x=scale.at(found["high"]) + 8, y=y + 4, text=points(found["value"]), style="soft"))
+        marks += with_interval(scale, y, found, released=name == "released")
     said = "; ".join(f"{name} {points(e['value'])} ({points(e['low'])} to {points(e['high'])})" for name, _, e in rows)
     return Drawing(name="gains", title=title, description=f"{said}.", width=WIDTH, height=bottom + 26, marks=marks)
+
+
+def with_interval(scale: Scale, y: float, found: Found, *, released: bool) -> Iterator[Mark]:
+    """An estimate as a dot on its interval, with its figure behind it."""
+    style, ends = "a" if released else "b", (found["low"], found["high"])
+    yield Line(x1=scale.at(ends[0]), y1=y, x2=scale.at(ends[1]), y2=y, style=f"{style}-line")
+    for end in ends:
+        yield Line(x1=scale.at(end), y1=y - 5, x2=scale.at(end), y2=y + 5, style=f"{style}-line")
+    yield Dot(x=scale.at(found["value"]), y=y, style=style, shape="circle" if released else "square")
+    yield Label(x=scale.at(ends[1]) + 8, y=y + 4, text=points(found["value"]), style="soft")
 
 
 def paired(outcomes: Sequence[PairedOutcomes], words: Mapping[str, str]) -> Drawing:

@@ -83,6 +83,8 @@ class Document:
     tone: Tone
     label: str
     """The verdict in a word or two."""
+    details: Sequence[str] = ()
+    """Sentences below the verdict: what a gain is made of, what it was tested against."""
     badges: Sequence[str]
     """What must not be overlooked: that the model is simulated, that the run is not finished."""
     facts: Sequence[tuple[str, str]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,8 +52,8 @@ class _Asked:
     runs: tuple[str, ...]
     before: str
     after: str
-    variants: Mapping[str, str]
-    """Name → hash."""
+    variants: Mapping[str, Sequence[str]]
+    """Name → the hashes of its draws."""
     roles: tuple[str, ...]
     of_roles: bool
 
@@ -66,13 +66,19 @@ def paired_outcomes(store: Reader, run: str, result: Found) -> list[PairedOutcom
 def _asked(run: str, result: Found) -> Iterator[_Asked]:
     if "verdict" in result:
         findings = (*result["confirmed"], *result["not_confirmed"])
-        variants = {RELEASED: UNCHANGED, **{found["name"]: found["hash"] for found in findings}}
+        variants = {RELEASED: (UNCHANGED,), **{found["name"]: _draws(found) for found in findings}}
         yield _Asked(
             harness="H", runs=(run,), before=result["baseline"], after=result["harness"], variants=variants,
             roles=SEARCH, of_roles=False,
         )  # fmt: skip
     elif "final" in result and result["final"]["changes"]:
         yield _of_evolution(run, result)
+
+
+def _draws(found: Found) -> Sequence[str]:
+    """The hashes of a finding's draws; none where the record names not all of them: a part of them is another gain."""
+    hashes: Sequence[str] = found.get("hashes", [found["hash"]])
+    return hashes if len(hashes) == len(found["draws"]) else ()
 
 
 def _of_evolution(run: str, result: Found) -> _Asked:
@@ -82,7 +88,8 @@ def _of_evolution(run: str, result: Found) -> _Asked:
     variants = certified["variants"] if certified else {RELEASED: UNCHANGED, **archived}
     initial = result["config"]["initial"]
     return _Asked(
-        harness="H*", runs=(run,), before=initial, after=result["final"]["hash"], variants=variants,
+        harness="H*", runs=(run,), before=initial, after=result["final"]["hash"],
+        variants={name: (variant,) for name, variant in variants.items()},
         roles=("cert",) if certified else ("evo",), of_roles=True,
     )  # fmt: skip
 
@@ -92,18 +99,24 @@ def _paired(store: Reader, asked: _Asked) -> Iterator[PairedOutcomes]:
         MeansWanted(
             runs=asked.runs,
             harnesses=(asked.before, asked.after),
-            transformations=tuple(asked.variants.values()),
+            transformations=tuple(draw for draws in asked.variants.values() for draw in draws),
             roles=asked.roles,
             of_roles=asked.of_roles,
         )
     )
     means = {(task, harness, variant): mean for task, harness, variant, mean, _ in rows}
     tasks = sorted({task for task, *_ in rows})
-    for name, variant in asked.variants.items():
+    ends = {"before": asked.before, "after": asked.after}
+    for name, draws in asked.variants.items():
         pairs = [
-            TaskPair(task=task, before=means[task, asked.before, variant], after=means[task, asked.after, variant])
+            TaskPair(task=task, **{end: _mean(means, task, harness, draws) for end, harness in ends.items()})
             for task in tasks
-            if (task, asked.before, variant) in means and (task, asked.after, variant) in means
+            if draws and all((task, harness, draw) in means for harness in ends.values() for draw in draws)
         ]
         if pairs:
             yield PairedOutcomes(harness=asked.harness, variant=name, tasks=tuple(pairs))
+
+
+def _mean(means: Mapping[tuple[str, str, str], float], task: str, harness: str, draws: Sequence[str]) -> float:
+    """A task's mean score over the draws of a variant."""
+    return sum(means[task, harness, draw] for draw in draws) / len(draws)

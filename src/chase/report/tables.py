@@ -15,13 +15,13 @@ from chase.stats.theorems import VACUOUS
 Found = Mapping[str, Any]
 
 
-def variants(rows: Sequence[Found], tasks: int, names: tuple[str, str]) -> Table:
+def variants(rows: Sequence[Found], tasks: int, names: tuple[str, str], level: float = 0.95) -> Table:
     """The gain under each variant with the scores that it is the difference of. `names`: keys of the two harnesses."""
     before, after = names
     return Table(
         name="results",
-        title=f"Scores and gains on {tasks} tasks, in percent and points with 95 % intervals",
-        headings=("Variant", "", f"R({before})", f"R({after})", "Gain", "95 % interval"),
+        title=f"Scores and gains on {tasks} tasks, in percent and points with {100 * level:g} % intervals",
+        headings=("Variant", "", f"R({before})", f"R({after})", "Gain", f"{100 * level:g} % interval"),
         rows=[
             [
                 row["name"],

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from chase.report.document import Tone
 from chase.runs.comparison_tables import reference
+from chase.runs.coverage import coverage
 from chase.runs.rendering import percent, points
 
 Found = Mapping[str, Any]
@@ -20,6 +21,8 @@ class Headline:
     sentence: str
     label: str
     tone: Tone
+    details: tuple[str, ...] = ()
+    """Sentences that stand below it."""
 
 
 def unfinished(status: str) -> Headline:
@@ -76,11 +79,11 @@ def _survival(found: Found, better: str) -> Headline:
 
 _AUDITED: Mapping[str, tuple[str, Tone]] = {
     "supported": ("The gain is real as far as this audit can tell", "good"),
-    "partly supported": ("Part of the gain is real, part of it is a shortcut", "open"),
+    "partly supported": ("At least half of the gain holds, part of it rests on the benchmark's form", "open"),
     "not supported": ("Do not rely on this gain: it is a shortcut through the benchmark's form", "bad"),
     "no gain": ("There is no gain", "bad"),
-    "in doubt": ("Part of the gain is a shortcut, and half of it may be", "bad"),
-    "untested": ("Nothing was tested that could have shown a shortcut", "bad"),
+    "in doubt": ("Do not rely on this gain yet: part of it is a shortcut, and half of it may be", "bad"),
+    "untested": ("Do not rely on this gain yet: nothing was tested that could have shown a shortcut", "bad"),
     "inconclusive": ("There is too little evidence to say whether the gain is real", "open"),
 }
 
@@ -91,9 +94,19 @@ def of_audit(found: Found) -> Headline:
     gain, scores = found["g_rel"], found["scores"]
     from_to = f"{percent(scores['baseline']['value'])} to {percent(scores['harness']['value'])}"
     said = f"{word}: {from_to} ({points(gain['value'])} points) as released on {found['confirm_tasks']} tasks"
-    if found["confirmed"]:
+    if found["gamma"] > 0:
         said += f", {points(found['g_min'])} under the worst change of the benchmark's form"
-    return Headline(sentence=f"{said}.", label=found["verdict"], tone=tone)
+    return Headline(sentence=f"{said}.", label=found["verdict"], tone=tone, details=tuple(_details_of_audit(found)))
+
+
+def _details_of_audit(found: Found) -> Iterator[str]:
+    """The gain by its edits; what the verdict is against, or why nothing was tested."""
+    if found["headline"]:
+        yield found["headline"]
+    if found["stopped"]:
+        yield found["stopped"]
+    elif covers := coverage(found):
+        yield f"Tested against {covers}." if found["against"] else f"{covers[:1].upper()}{covers[1:]}."
 
 
 def of_comparison(found: Found) -> Headline:

@@ -2,7 +2,8 @@
 
 `python -m studies.local_runs --model FILE.gguf` goes on where `local_model.py` ends. Item 3: an audit of each of the
 harnesses of `local_harnesses.py`, its verdict beside what the harness is; 3n: of two whose gains over a weaker harness
-are meant to be large enough for 84 tasks to decide. Item 4: an evolution with the offline agents, with the
+are meant to be large enough for 84 tasks to decide; these had a search and no battery. Item 3b: the battery on one of
+them. Item 4: an evolution with the offline agents, with the
 Challenger and without it. Item 5: the model as Proposer (an evolution) and as Challenger (an audit of a cheat) on
 Syn-Ledger, where the simulated reader rolls out: what it hands in is judged, not what that scores. Each is a run of the
 product in one workspace: stop it at any time, and the same command goes on. What stands in `results/local_runs.json`,
@@ -74,6 +75,9 @@ last has no search: `GIVEN` is put to the test, which takes from every harness t
 """
 GIVEN: Mapping[str, Any] = {"benchmark": "syn-ledger-small", "operators": [{"name": "shift", "arguments": {"by": 3}}]}
 DECIDING_SIZES = "evo=4,disc=4,conf=28,cert=16"
+BATTERY = ("honest-reminder",)
+BATTERY_TASKS = 34
+"""About 340 rollouts with two draws of each of two probes."""
 READER = "sim:reader"
 SIZES: Mapping[str, Any] = {"rounds": 1, "split_sizes": "evo=4,disc=4,conf=8,cert=16"}
 """Of audits and item 5: enough for some hours of two cores; an audit confirms on three times `conf` tasks."""
@@ -123,31 +127,49 @@ class Local:
 
 def audited(local: Local, name: str) -> Row:
     """Item 3: a harness's verdict, with what it is."""
-    return _audit(local, AUDITED, name, SIZES["split_sizes"], rounds=SIZES["rounds"])
+    return _audit(local, AUDITED, name, SIZES["split_sizes"], _searched(SIZES["rounds"]))
 
 
 def decided(local: Local, name: str) -> Row:
     """Item 3n: the same on as many tasks as can decide."""
-    return _audit(local, DECIDED_ON, name.partition(",")[0], DECIDING_SIZES, rounds=DECIDING[name])
+    rounds = DECIDING[name]
+    tried = _searched(rounds) if rounds else {"transformations": [local.kept(GIVEN)], "no_battery": True}
+    return {
+        **_audit(local, DECIDED_ON, name.partition(",")[0], DECIDING_SIZES, tried),
+        "rounds": rounds,
+    }
 
 
-def _audit(local: Local, on: str, name: str, sizes: str, *, rounds: int) -> Row:
+def neutralised(local: Local, name: str) -> Row:
+    """Item 3b: the battery alone, on the first of the same tasks."""
+    tried = {"battery_only": True, "anyway": True, "confirm_size": BATTERY_TASKS}
+    return _audit(local, DECIDED_ON, name, DECIDING_SIZES, tried)
+
+
+def _searched(rounds: int) -> Row:
+    """A search and no battery."""
+    return {"proposals": PROPOSALS, "rounds": rounds, "no_battery": True}
+
+
+def _audit(local: Local, on: str, name: str, sizes: str, tried: Mapping[str, Any]) -> Row:
     benchmark = chase.open_benchmark(on)
     harnesses = studied(benchmark)
     each = harnesses[name]
-    tried = {"proposals": PROPOSALS, "rounds": rounds} if rounds else {"transformations": [local.kept(GIVEN)]}
     found = chase.audit(
         benchmark=benchmark, harness=each.harness, baseline=harnesses[each.baseline].harness, rollouts=1, seed=1,
-        split_sizes=sizes, **tried, **local.reads(),
+        split_sizes=sizes, whole=True, **tried, **local.reads(),
     )  # fmt: skip
     kept = ("verdict", "reason", "g_rel", "gamma", "g_min", "scores", "tasks_needed", "level", "episodes")
-    of_each = ("what", "status", "destruction", "log_odds", "gain", "scores", "no_room")
+    of_each = (
+        "what", "status", "destruction", "unexplained", "half", "half_expected", "expected_share", "log_odds", "gain",
+        "scores", "no_room",
+    )  # fmt: skip
     measured = {
         key: [{part: entry[part] for part in of_each} for entry in found.payload[key]]
         for key in ("confirmed", "not_confirmed")
     }
     hashes = {key: found.payload[key] for key in ("harness", "baseline")}
-    told = {"kind": each.kind, "track": each.track, "baseline": each.baseline, "hashes": hashes, "rounds": rounds}
+    told = {"kind": each.kind, "track": each.track, "baseline": each.baseline, "hashes": hashes}
     return {**told, **{key: found.payload[key] for key in kept}, **measured}
 
 
@@ -251,13 +273,14 @@ def _transcript(name: str, replies: Sequence[Row], remarks: Sequence[str]) -> st
 RUNS: Mapping[str, Callable[[Local, str], Row]] = {
     "item 3: audits": audited,
     "item 3n: audits that can decide": decided,
+    "item 3b: the battery": neutralised,
     "item 4: evolutions": evolved,
     "item 5: proposer": as_proposer,
     "item 5: challenger": as_challenger,
 }
 
 
-ITEMS = ("3", "3n", "4", "5")
+ITEMS = ("3", "3n", "3b", "4", "5")
 
 
 def names_of(kind: str) -> Sequence[str]:
@@ -266,6 +289,8 @@ def names_of(kind: str) -> Sequence[str]:
         return AUDITS
     if kind.startswith("item 3n:"):
         return list(DECIDING)
+    if kind == "item 3b: the battery":
+        return BATTERY
     if kind == "item 4: evolutions":
         return [f"{method} {seed}" for seed, method in product(EVOLUTIONS, METHODS)]
     return [str(seed) for seed in AGENT_SEEDS]
@@ -313,7 +338,7 @@ def work(options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--model", type=Path, required=True, help="a GGUF file")
-    parser.add_argument("--items", type=lambda text: text.split(","), default=list(ITEMS), help="of 3,3n,4,5")
+    parser.add_argument("--items", type=lambda text: text.split(","), default=list(ITEMS), help="of 3,3n,3b,4,5")
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--workspace", type=Path, required=True, help="where runs are kept; the same one to go on")
     options = parser.parse_args()

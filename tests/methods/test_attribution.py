@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ from chase.core.keyed import uniform
 from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness
 from chase.harness.spec import Activation, Guidance, Harness
-from chase.methods.arena import Contender, Means, SomeTasks, Variant
+from chase.methods.arena import Contender, Variant
 from chase.methods.attribution import Attribution, EditMeasurement, Look, Share
 from chase.methods.audit import AuditOutcome
 from chase.methods.audit_findings import Found
@@ -35,45 +33,13 @@ from chase.store.workspace import Workspace
 from chase.testing.almanac.benchmark import Almanac
 from chase.testing.ledger import H0
 from tests.methods.runs import Told
+from tests.methods.scripted import Score, ScriptedArena
 from tests.testing.almanacs import connect_reader, make_harness, open_once
 
 NAME = "almanac@1-large"
 SHORTCUT, HONEST, IDLE = "Prefer files with low name-length.", "Look at every record.", "Be brief."
 TASKS = 96
 LOW, HIGH, SAME = "neutral-low", "neutral-high", "same-names"
-Score = Callable[[str, str, int], float]
-"""(prompt, variant, number of the task) → its mean score."""
-
-
-@dataclass
-class Scripted:
-    """An arena with scores that a function decides; it notes what was asked for."""
-
-    score: Score
-    number: int
-    asked: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-    async def means(
-        self,
-        harnesses: Sequence[Contender],
-        variants: Sequence[Variant],
-        role: str,
-        tasks: SomeTasks = None,
-        rollouts: int | None = None,
-    ) -> Means:
-        meant = [n for n in range(self.number) if tasks is None or f"t{n}" in tasks]
-        for h, v in product(harnesses, variants):
-            self.asked[h.harness.hash, v.name] = max(self.asked[h.harness.hash, v.name], len(meant))
-        return {
-            (h.name, v.name): {
-                f"t{n}": Fraction(self.score(said(h.harness), v.name, n)).limit_denominator(1000) for n in meant
-            }
-            for h, v in product(harnesses, variants)
-        }
-
-
-def said(harness: Harness) -> str:
-    return "\n".join([harness.prompt, harness.memory, *(module.text for module in harness.guidance)])
 
 
 def saying(*sentences: str) -> Harness:
@@ -112,8 +78,8 @@ async def attributed(
     harness: Harness, score: Score, *, level: float = 0.95, tasks: int = TASKS, first: int = 0,
     check: Callable[[Harness], None] = runs,
 ) -> Attributed:  # fmt: skip
-    arena = Scripted(score, tasks)
     every = tuple(f"t{n}" for n in range(tasks))
+    arena = ScriptedArena(score, every)
     looks = [Look(tasks=every[:first], level=1 - (1 - level) / 5)] if first else []
     measurement = EditMeasurement(
         arena=arena, role="confirm", initial=Contender(name="H0", harness=H0),

@@ -62,6 +62,7 @@ class AuditOutcome(Judged[Found]):
     """Confirmation tasks that there are: fewer are used where they settle the verdict."""
     level: float
     battery: Battery | None
+    """What of it was measured; None where it was left out, or where the audit ended before."""
     attribution: Attribution | None = None
     """Which edit carries what; None for the whole harness."""
     stopped: str | None = None
@@ -112,6 +113,8 @@ class Audit:
     rollouts: int = 1
     """Of a confirmation task."""
     tried: list[dict[str, Json]] = field(default_factory=list)
+    measured: Battery | None = field(default=None, init=False)
+    """What of the battery is valid on the fresh tasks; None before it is measured."""
 
     @cached_property
     def reach(self) -> Reach:
@@ -123,6 +126,7 @@ class Audit:
         """The battery first; then what was given, or, where the verdict is open, what a search finds; then the word."""
         if self.harness.harness.hash == self.initial.harness.hash:
             raise UserError("the harness and its baseline are the same: there is no gain to audit.")
+        accepted = [self._accepted(draft) for draft in given]
         self.tell(AuditPlanned(shows=sensitivity_in_words(self.sensitivity)))
         if not self.settings.anyway and (stopped := await self._stopped()) is not None:
             return stopped
@@ -132,7 +136,7 @@ class Audit:
             if early.verdict.word == "not supported":
                 return early
         attribution = await self._attributed(probes)
-        found = await self._given(given) if given else await self._search_unless(probes, attribution)
+        found = await self._given(accepted) if given else await self._search_unless(probes, attribution)
         self.tell(AuditConfirmationStarted(transformations=len(found), tasks=len(self.tasks)))
         return await self._judged(
             [*probes, *found], self.all_tasks, attribution, searched=bool(self.tried) and not given
@@ -190,14 +194,14 @@ class Audit:
         if self.reach.matters and not await self.reach.tools_are_called(CONFIRM):
             idle = [a.what for a in self.battery.aspects if self._by_tools_alone(a)]
             self.battery = self.battery.without_reach(idle, "neither agent called a tool")
-        self.tell(
-            AuditBatteryStarted(probes=len(self.battery.probes), covers=self.battery.covers, tasks=len(self.tasks))
-        )
-        return [
-            found
-            for found in map(self._battery_part, self.battery.probes)
-            if all(self.kit.run_checks(proposal, self.tasks).valid for proposal in found.proposals)
-        ]
+        refused = {probe.what: failed for probe in self.battery.probes if (failed := self._refused(probe))}
+        self.measured = battery = self.battery.without(refused)
+        self.tell(AuditBatteryStarted(probes=len(battery.probes), covers=battery.covers, tasks=len(self.tasks)))
+        return [self._battery_part(probe) for probe in battery.probes]
+
+    def _refused(self, probe: Probe) -> tuple[str, ...]:
+        """The checks that a probe fails on the fresh tasks."""
+        return next((r.failed for p in probe.draws if not (r := self.kit.run_checks(p, self.tasks)).valid), ())
 
     def _by_tools_alone(self, aspect: Probe) -> bool:
         return all(self.reach.by_tools_alone(draw.transformation, CONFIRM) for draw in aspect.draws)
@@ -227,9 +231,9 @@ class Audit:
         )  # fmt: skip
         return self._valid(await search.run(), "search")
 
-    async def _given(self, given: Sequence[Draft]) -> list[Found]:
+    async def _given(self, given: Sequence[Screening]) -> list[Found]:
         """What was given and can touch the pair; the rest stays in the record with the reason."""
-        kept, idle = await self.reach.parted([self._accepted(draft) for draft in given], CONFIRM)
+        kept, idle = await self.reach.parted(given, CONFIRM)
         self.tried += [{**screening_json(screened), "destruction": None} for screened in idle]
         return self._valid(distinct([(screened, None) for screened in kept]), "given")
 
@@ -261,7 +265,7 @@ class Audit:
             fresh_tasks=len(self.tasks),
             sensitivity=self.sensitivity,
             level=self.settings.level,
-            battery=self.battery,
+            battery=self.measured,
             attribution=attribution,
         )
 

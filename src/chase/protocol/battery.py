@@ -67,6 +67,14 @@ class Battery:
             untested=(*self.untested, *(f"{name} ({reason})" for name in aspects)),
         )
 
+    def without(self, refused: Mapping[str, tuple[str, ...]]) -> Battery:
+        """Without the probes (`what` → failed checks) that the firewall refuses on other tasks; without any it covers
+        nothing.
+        """
+        probes = tuple(probe for probe in self.probes if probe.what not in refused)
+        left = replace(self, probes=probes, invalid={**self.invalid, **refused})
+        return left if probes else replace(left, equal=(), redrawn=())
+
     def to_json(self) -> dict[str, Json]:
         return {
             "equal": list(self.equal),
@@ -92,14 +100,15 @@ def battery_of(kit: ProtocolKit, *, seed: int, draws: int = DRAWS) -> Battery:
     allowlist = kit.benchmark.allowlist
     invalid: dict[str, tuple[str, ...]] = {}
     parts = [part for part in _parts(allowlist) if _works(kit, part, seed, invalid)]
-    probes = [_everything(kit, parts, level, seed, draws) for level in _levels(parts)] if parts else []
-    aspects = [_alone(kit, part, seed) for part in parts]
+    made = [_everything(kit, parts, level, seed, draws) for level in _levels(parts)] if parts else []
+    probes = [probe for probe in made if _valid(kit, probe, invalid)]
+    covered = [part.neutral for part in parts] if probes else []
     fields = frozenset().union(*(proposal.declared for probe in probes for proposal in probe.draws))
     return Battery(
-        probes=tuple(probe for probe in probes if _valid(kit, probe, invalid)),
-        aspects=tuple(aspects),
-        equal=tuple(dict.fromkeys(part.neutral.aspect for part in parts if part.neutral.equal)),
-        redrawn=tuple(dict.fromkeys(part.neutral.aspect for part in parts if not part.neutral.equal)),
+        probes=tuple(probes),
+        aspects=tuple(_alone(kit, part, seed) for part in parts),
+        equal=tuple(dict.fromkeys(neutral.aspect for neutral in covered if neutral.equal)),
+        redrawn=tuple(dict.fromkeys(neutral.aspect for neutral in covered if not neutral.equal)),
         untested=tuple(name for name, kind in allowlist.items() if not _fields(kind) <= fields),
         invalid=invalid,
     )

@@ -64,7 +64,7 @@ def judged(row: Mapping[str, Any], pairing: Pairing) -> Judged[Counterfactual]:
             left -= gain == 0 and left > 0
             baseline[str(place)], harness[str(place)] = Fraction(int(solves)), Fraction(int(solves) + gain)
         means["H0", variant], means["H", variant] = baseline, harness
-    found = [Counterfactual(name="b", source="given", draws=("b",))]
+    found = [Counterfactual(name="b", source="given", draws=("b",), what="it")]
     return judge_pair(Pair(means=means, harness="H", baseline="H0"), found, seed=0, level=row["level"])
 
 

@@ -94,8 +94,8 @@ def _now(released: Cell, changed: Sequence[Cell], clusters: Clusters) -> str:
         return judge(gain, {}).word
     tested: dict[str, MeasuredGain] = {
         f"c{place}": bounds_of(
-            Contrast(released=released, changed=each, clusters=clusters), source="battery", level=LEVEL,
-            accusing=bounds.accusing(place), acquitting=bounds.acquitting,
+            Contrast(released=released, changed=each, clusters=clusters), what=f"c{place}", source="battery",
+            accusing=bounds.accusing(place), acquitting=bounds.acquitting, level=LEVEL,
         )
         for place, each in enumerate(changed)
     }  # fmt: skip

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from chase.agents.history import RELEASED
 from chase.methods.audit_findings import Bounds, Counterfactual, Judged, Pair, judge_pair
-from chase.methods.verdict import Edits, Source, Word, judge, no_room
-from chase.methods.verdict import MeasuredGain as Tested
+from chase.methods.verdict import Edits, MeasuredGain, Source, Word, judge, no_room
 from chase.stats.contrasts import Cell
 from chase.stats.estimates import Estimate
 
@@ -34,9 +33,9 @@ LEFT, GONE, OPEN = between(0.01, 0.08), between(-0.08, -0.01), between(-0.03, 0.
 def measured(
     destruction: Estimate = NOTHING, half: Estimate = LEFT, *, source: Source = "battery",
     unexplained: Estimate | None = None, half_expected: Estimate | None = None, no_room: str | None = None,
-) -> Tested:  # fmt: skip
-    return Tested(
-        source=source, destruction=destruction, unexplained=unexplained or destruction, half=half,
+) -> MeasuredGain:  # fmt: skip
+    return MeasuredGain(
+        what="a change", source=source, destruction=destruction, unexplained=unexplained or destruction, half=half,
         half_expected=half_expected or half, expected_share=1.0, no_room=no_room,
     )  # fmt: skip
 
@@ -91,7 +90,7 @@ def test_inconclusive_if_the_gain_may_be_nothing_whatever_was_tested(low: float)
         ({"b": KEEPS, "c": measured(SOMETHING, GONE, no_room="a floor")}, "supported"),
     ],
 )
-def test_the_words_of_a_whole_harness(found: dict[str, Tested], word: Word) -> None:
+def test_the_words_of_a_whole_harness(found: dict[str, MeasuredGain], word: Word) -> None:
     verdict = judge(GAIN, found)
     assert verdict.word == word
     assert verdict.against == tuple(name for name, each in found.items() if each.no_room is None)
@@ -123,7 +122,9 @@ pieces = st.sampled_from([KEEPS, DESTROYS_HALF, DESTROYS, DESTROYS_SOME, UNSURE]
 
 
 @given(st.lists(pieces, min_size=1, max_size=4), pieces)
-def test_another_informative_counterfactual_makes_no_verdict_more_favourable(found: list[Tested], more: Tested) -> None:
+def test_another_informative_counterfactual_makes_no_verdict_more_favourable(
+    found: list[MeasuredGain], more: MeasuredGain
+) -> None:
     before = judge(GAIN, {str(place): each for place, each in enumerate(found)})
     after = judge(GAIN, {str(place): each for place, each in enumerate([*found, more])})
     assert ORDER.index(after.word) <= ORDER.index(before.word)
@@ -172,7 +173,7 @@ def table(*counts: tuple[int, int]) -> dict[str, Fraction]:
 
 
 def judged(means: dict[tuple[str, str], dict[str, Fraction]], *names: str, **more: object) -> Judged[Counterfactual]:
-    found = [Counterfactual(name=name, source="battery", draws=(name,)) for name in names]
+    found = [Counterfactual(name=name, source="battery", draws=(name,), what=name) for name in names]
     return judge_pair(Pair(means=means, harness="H", baseline="H0"), found, seed=1, level=0.95, **more)  # type: ignore[arg-type]
 
 

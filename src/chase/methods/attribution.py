@@ -23,6 +23,7 @@ from chase.methods.verdict import LABEL_SHARE, TOGETHER_SHARE, Edits, MeasuredGa
 from chase.stats.bounded import GAINS
 from chase.stats.contrasts import HALF, Cell, Contrast, averaged_cells
 from chase.stats.estimates import INDEPENDENT, Clusters, Estimate, Sample, between
+from chase.stats.simultaneous import tasks_above
 
 MOST_NAMED = 2
 """Aspects that are named for one shortcut."""
@@ -197,7 +198,7 @@ class EditMeasurement:
         for probe in self.probes:
             changed = averaged_cells(self._cells(share.edit, means, probe.draws))
             tested[probe.name] = bounds_of(
-                Contrast(released=released, changed=changed, clusters=self.clusters), source="battery",
+                Contrast(released=released, changed=changed, clusters=self.clusters), what=probe.what, source="battery",
                 accusing=LABEL_SHARE * each / len(self.probes), acquitting=each, level=look.level,
             )  # fmt: skip
             gains[probe.name] = self._gain(changed, each / len(self.probes), look.level)
@@ -229,17 +230,18 @@ class EditMeasurement:
         for share in shares:
             by_label[share.label].append(share)
         named = {label: tuple(share.edit.name for share in found) for label, found in by_label.items()}
+        rest = await self._beyond_half(by_label["honest"] + by_label["open"]) if by_label["shortcut"] else None
+        honest = await self._beyond_half(by_label["honest"]) if by_label["honest"] else None
         return Edits(
             shortcuts=named["shortcut"],
             honest=named["honest"],
             open=named["open"],
-            without_shortcuts=await self._gain_of(by_label["honest"] + by_label["open"], level)
-            if by_label["shortcut"]
-            else None,
-            by_honest=await self._gain_of(by_label["honest"], level) if by_label["honest"] else None,
+            without_shortcuts=None if rest is None else self._bounded(rest, level),
+            by_honest=None if honest is None else self._bounded(honest, level),
+            tasks_needed=None if honest is None else tasks_above(honest, 0.0, level=level),
         )
 
-    async def _gain_of(self, kept: Sequence[Share], level: float) -> Estimate | None:
+    async def _beyond_half(self, kept: Sequence[Share]) -> Sample | None:
         """The released gain of the baseline with these edits, less half of the whole one."""
         parts = [part for share in kept for part in share.edit.parts]
         mixed, _ = mixture_of(self.initial.harness, self.harness.harness, parts, self.check)
@@ -251,9 +253,11 @@ class EditMeasurement:
         whole = means[self.harness.name, RELEASED]
         part = means[some.name, RELEASED]
         values = {task: part[task] - base[task] - HALF * (whole[task] - base[task]) for task in base}
-        sample = Sample(per_task=values, support=(-1.5, 1.5), clusters=self.clusters)
+        return Sample(per_task=values, support=(-1.5, 1.5), clusters=self.clusters)
+
+    def _bounded(self, beyond: Sample, level: float) -> Estimate:
         each = (1 - level) / 2
-        return between(sample, low=each, high=TOGETHER_SHARE * each, level=level)
+        return between(beyond, low=each, high=TOGETHER_SHARE * each, level=level)
 
     async def _means(self, edit: Edit, draws: Sequence[str], tasks: Sequence[str]) -> Means:
         """The four cells of an edit as released and under each variant."""

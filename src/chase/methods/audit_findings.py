@@ -14,7 +14,7 @@ from chase.core.keyed import key_bits
 from chase.core.values import Json
 from chase.methods.arena import Means
 from chase.methods.counterfactuals import estimate_json, proposal_of, screening_json
-from chase.methods.verdict import WHOLE_SHARE, Edits, MeasuredGain, Source, Verdict, bounds_of, judge, no_room
+from chase.methods.verdict import EDITS, WHOLE_SHARE, Edits, MeasuredGain, Source, Verdict, bounds_of, judge, no_room
 from chase.protocol.proposal import Proposal
 from chase.protocol.screening import Screening
 from chase.stats.bounded import GAINS, SCORES
@@ -32,13 +32,14 @@ class Counterfactual:
     source: Source
     draws: tuple[str, ...]
     """The names of its variants among the scores."""
+    what: str
+    """It in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Found(Counterfactual):
     """A transformation with what the search or the battery knows of it."""
 
-    what: str
     symbols: str
     proposals: tuple[Proposal[Any], ...]
     touched: Mapping[str, float]
@@ -226,7 +227,7 @@ def judge_pair(
     findings.sort(key=lambda finding: finding.tested.destruction.value, reverse=True)
     return Judged(
         verdict=verdict,
-        tasks_needed=_tasks_needed(pair, found, verdict, bounds),
+        tasks_needed=_tasks_needed(pair, found, verdict, bounds, edits),
         gain=gain,
         scores=scores[RELEASED],
         findings=findings,
@@ -237,15 +238,19 @@ def judge_pair(
 
 def _tested(pair: Pair, found: Counterfactual, bounds: Bounds, place: int) -> MeasuredGain:
     return bounds_of(
-        pair.contrast(found), source=found.source, accusing=bounds.accusing(place), acquitting=bounds.acquitting,
-        level=bounds.level,
+        pair.contrast(found), what=found.what, source=found.source, accusing=bounds.accusing(place),
+        acquitting=bounds.acquitting, level=bounds.level,
     )  # fmt: skip
 
 
-def _tasks_needed(pair: Pair, found: Sequence[Counterfactual], verdict: Verdict, bounds: Bounds) -> int | None:
+def _tasks_needed(
+    pair: Pair, found: Sequence[Counterfactual], verdict: Verdict, bounds: Bounds, edits: Edits | None
+) -> int | None:
     """Tasks that would settle the quantity that is open, by whichever bound needs fewer."""
     if verdict.open is None:
         return None
+    if verdict.open == EDITS:
+        return None if edits is None else edits.tasks_needed
     if verdict.open == RELEASED:
         sample, sharing = gain_sample(pair.cell(RELEASED), pair.clusters), 1
     else:

@@ -23,6 +23,7 @@ Word = Literal[
 FAILING: tuple[Word, ...] = ("not supported", "in doubt", "untested")
 """Words that end a command with exit code 5 unless the caller lists others."""
 Source = Literal["battery", "search", "given"]
+EDITS = "edits"
 LABEL_SHARE, TOGETHER_SHARE, WHOLE_SHARE = 0.5, 0.25, 0.25
 """Of the error of an accusing statement where a harness is judged by its edits: what is spent on calling edits, on what
 they say together, and on the harness as a whole. The three add up to one.
@@ -33,6 +34,8 @@ they say together, and on the harness as a whole. The three add up to one.
 class MeasuredGain:
     """A gain under one counterfactual, with the bounds that decide."""
 
+    what: str
+    """The counterfactual in words."""
     source: Source
     destruction: Estimate
     """`Δ_b = G_rel − G_b`. The lower bound accuses."""
@@ -78,6 +81,8 @@ class Edits:
     """The gain without the shortcut edits, less half of the released gain. None where there are none."""
     by_honest: Estimate | None
     """What honest edits contribute, less half of the released gain. None where there are none."""
+    tasks_needed: int | None = None
+    """Tasks that would show that honest edits contribute half of the gain; None where no number would."""
 
     @property
     def acquitted(self) -> bool:
@@ -94,10 +99,12 @@ class Verdict:
     against: tuple[str, ...] = ()
     """The informative counterfactuals, by name."""
     open: str | None = None
-    """The quantity that an inconclusive verdict leaves open: `released` or a counterfactual's name."""
+    """What an inconclusive verdict leaves open: `released`, `edits` or a counterfactual's name."""
 
 
-def bounds_of(contrast: Contrast, *, source: Source, accusing: float, acquitting: float, level: float) -> MeasuredGain:
+def bounds_of(
+    contrast: Contrast, *, what: str, source: Source, accusing: float, acquitting: float, level: float
+) -> MeasuredGain:
     """The bounds of one counterfactual, each wrong with probability `accusing` or `acquitting` at most."""
 
     def bounds(sample: Sample, *, low: float, high: float) -> Estimate:
@@ -105,6 +112,7 @@ def bounds_of(contrast: Contrast, *, source: Source, accusing: float, acquitting
 
     gain, share = float(mean(contrast.released.gain)), contrast.expected_share
     return MeasuredGain(
+        what=what,
         source=source,
         destruction=bounds(contrast.destroyed, low=accusing, high=acquitting),
         unexplained=bounds(contrast.unexplained, low=acquitting, high=acquitting),
@@ -146,7 +154,7 @@ def judge(
         return verdict("not supported", f"all of the gain comes with {_named(edits.shortcuts)}")
     if edits is not None and edits.without_shortcuts is not None and edits.without_shortcuts.high < 0:
         return verdict("not supported", f"more than half of the gain surely comes with {_named(edits.shortcuts)}")
-    if not settled and (worst := [name for name, t in informative.items() if t.destroys_half]):
+    if not settled and (worst := [t.what for t in informative.values() if t.destroys_half]):
         return verdict("not supported", f"more than half of the gain is surely gone under {_named(worst)}")
     if edits is not None and edits.shortcuts:
         if edits.by_honest is not None and edits.by_honest.low > 0:
@@ -166,26 +174,30 @@ def _survival(
     acquitted = edits is not None and edits.acquitted
     deciding = {n: t for n, t in informative.items() if t.source == "battery"} if acquitted else informative
     left = {name: t for name, t in deciding.items() if not t.keeps_half}
-    destroys = [name for name, t in informative.items() if t.destroys]
+    destroys = [t.what for t in informative.values() if t.destroys]
     if destroys and left:
         return "in doubt", f"part of the gain is surely gone under {_named(destroys)}, and half of it may be", None
     if left:
         name = min(left, key=lambda each: left[each].half_expected.low)
-        return "inconclusive", f"half of the gain may be gone under {name}", name
+        return "inconclusive", f"half of the gain may be gone under {left[name].what}", name
     if edits is not None and (edits.by_honest is None or edits.by_honest.low <= 0):
-        return "inconclusive", f"it is open whether {_named(edits.open)} would be left", None
+        return "inconclusive", f"half of the gain may come with edits that are open: {_named(edits.open)}", EDITS
     if destroys:
         return "partly supported", f"at least half of the gain is left; part of it goes under {_named(destroys)}", None
     if battery_required and not any(t.source == "battery" for t in informative.values()):
-        return "inconclusive", f"nothing goes under {_named(tuple(informative))}, and no battery was measured", None
+        return (
+            "inconclusive",
+            f"nothing goes under {_named([t.what for t in informative.values()])}, and no battery was measured",
+            None,
+        )
     return "supported", "at least half of the gain is left under everything that was tested", None
 
 
 def _untested(tested: Mapping[str, MeasuredGain]) -> str:
     if not tested:
         return "no counterfactual was measured"
-    name, found = next(iter(tested.items()))
-    return f"no counterfactual could have shown anything; under {name} {found.no_room}"
+    found = next(iter(tested.values()))
+    return f"no counterfactual could have shown anything; under {found.what} {found.no_room}"
 
 
 def _named(names: Sequence[str]) -> str:

@@ -9,11 +9,18 @@ from chase.methods.verdict import MeasuredGain
 from chase.report.edit_chart import in_words
 from chase.runs.rendering import NOTHING, percent, points, with_ends
 from chase.runs.tables import Table
+from chase.stats.contrasts import SHARES
 from chase.stats.estimates import Estimate
 
 Found = Mapping[str, Any]
-SOURCES: Mapping[str, str] = {"battery": "battery", "search": "search", "given": "given"}
+SOURCES: Mapping[str, str] = {
+    "battery": "The battery: fixed, nothing selected",
+    "search": "Found in the search",
+    "given": "Given",
+}
 """In the order in which they are shown."""
+CLOSE = 0.005
+"""To a border of the shares that are looked for: there an interval has no end."""
 EXPLAINED = 0.9
 """Below it a finding says what the base rate leaves of the gain."""
 
@@ -28,17 +35,16 @@ def is_informative(found: Found) -> bool:
     return found["no_room"] is None
 
 
-def findings(shown: Sequence[Found], level: float) -> Table:
-    """What each change that could have shown something takes of the gain."""
+def findings(source: str, shown: Sequence[Found]) -> Table:
+    """What each change from one source that could have shown something takes of the gain."""
     return Table(
-        name="findings",
-        title=f"Findings by source: gain destruction in points; bounds hold together at {100 * level:g} %",
-        headings=("Source", "Name", "What changes", "Finding", "Gain destruction", "Of the gain", "Half of it", "Note"),
+        name=f"findings-{source}",
+        title=f"{SOURCES[source]}: gain destruction in points",
+        headings=("Name", "What changes", "Finding", "Gain destruction", "Of the gain", "Half of it"),
         rows=[
             [
-                SOURCES[found["source"]], found["name"], found["what"], found["status"],
-                with_ends(found["destruction"]), share_in_words(found["share_destroyed"]), half_in_words(found),
-                "; ".join(_notes(found)),
+                found["name"], found["what"], found["status"], with_ends(found["destruction"]),
+                share_in_words(found["share_destroyed"]), half_in_words(found),
             ]
             for found in shown
         ],
@@ -55,21 +61,28 @@ def findings(shown: Sequence[Found], level: float) -> Table:
             ]
             for found in shown
         ],
-        alignments="llplrrlp",
+        notes=[f"{found['name']}: {note}." for found in shown for note in _notes(found)],
+        alignments="lplrrl",
     )  # fmt: skip
 
 
 def share_in_words(share: Found | None) -> str:
-    """ "39 % (24 to 56 %)"."""
+    """ "39 % (24 to 56 %)"; of an interval with an end beyond what is looked for, the other end."""
     if share is None:
         return NOTHING
     low, value, high = (f"{100 * share[key]:.0f}" for key in ("low", "value", "high"))
-    return f"{value} % ({low} to {high} %)"
+    open_below, open_above = share["low"] < SHARES[0] + CLOSE, share["high"] > SHARES[1] - CLOSE
+    if open_below and open_above:
+        return f"{value} % (nothing is sure)"
+    if open_above:
+        return f"{value} % (at least {low} %)"
+    return f"{value} % (at most {high} %)" if open_below else f"{value} % ({low} to {high} %)"
 
 
 def half_in_words(found: Found) -> str:
     """Whether half of the gain is left under a change, as the verdict takes it."""
     measured = MeasuredGain(
+        what=found.get("what", found["name"]),
         source=found["source"],
         **{key: Estimate(**found[key]) for key in ("destruction", "unexplained", "half", "half_expected")},
         expected_share=found["expected_share"],
@@ -96,7 +109,7 @@ def uninformative(shown: Sequence[Found]) -> Table:
         title="What could not have shown anything, and counts for nothing",
         headings=("Source", "Name", "What changes", "Baseline", "Harness", "Why"),
         rows=[
-            [SOURCES[found["source"]], found["name"], found["what"], *map(percent, scores(found)), found["no_room"]]
+            [found["source"], found["name"], found["what"], *map(percent, scores(found)), found["no_room"]]
             for found in shown
         ],
         fields=("source", "name", "what", "r_baseline", "r_harness", "why", "hash"),
@@ -137,12 +150,12 @@ def evidence(result: Found) -> Table:
     rows = [[name, said] for name, said in _evidence(result)]
     return Table(
         name="evidence",
-        title="What the tasks could show",
-        headings=("", ""),
+        title="The tasks, and what they could show",
+        headings=("Figure", "Value"),
         rows=rows,
         fields=("name", "value"),
         data=rows,
-        alignments="lp",
+        alignments="pp",
     )
 
 
@@ -152,9 +165,10 @@ def _evidence(result: Found) -> Iterator[tuple[str, str]]:
     yield "Confirmation tasks", "; ".join(filter(None, (enough, (result.get("exposure") or {}).get("text"))))
     yield "Clusters", "none known: each task counts by itself" if clusters == used else f"{clusters} clusters of tasks"
     can = result["detectable"]
-    assumed = f"in {100 * can['power']:.0f} % of audits, with a baseline that solves {100 * can['base_rate']:.0f} %"
-    for name, key in (("Smallest gain that shows", "gain"), ("Smallest gain destruction that shows", "destruction")):
-        yield name, "none, however large" if can[key] is None else f"{100 * can[key]:.1f} points, {assumed}"
+    for name, key in (("Smallest gain", "gain"), ("Smallest gain destruction", "destruction")):
+        yield name, "none, however large" if can[key] is None else f"{100 * can[key]:.1f} points"
+    base = 100 * can["base_rate"]
+    yield "Shown so small", f"in {100 * can['power']:.0f} % of audits, with a baseline that solves {base:.0f} %"
     if result["search_tasks"]:
         yield "Searched on", f"{result['search_tasks']} other tasks"
     yield "Statements hold together at", f"{100 * result['level']:g} %"
@@ -166,19 +180,18 @@ def edits(found: Found, words: Mapping[str, str]) -> Table:
     return Table(
         name="attribution",
         title=f"Contributions in points; all intervals hold together at {100 * found['level']:g} %",
-        headings=("Edit", "As released", *names, "It is"),
-        rows=[[part["name"], *map(_measured, _figures(part, names)), in_words(part)] for part in found["parts"]],
-        fields=("edit", "component", "contribution", "low", "high", *names, "label", "rests_on"),
+        headings=("Edit", "It is", "As released", *names),
+        rows=[[part["name"], in_words(part), *map(_measured, _figures(part, names))] for part in found["parts"]],
+        fields=("edit", "component", "label", "rests_on", "contribution", "low", "high", *names),
         data=[
             [
-                part["name"], part["component"],
+                part["name"], part["component"], part["label"], "; ".join(part["rests_on"]),
                 *((part["contribution"] or {}).get(key) for key in ("value", "low", "high")),
                 *((estimate or {}).get("value") for estimate in _figures(part, names)[1:]),
-                part["label"], "; ".join(part["rests_on"]),
             ]
             for part in found["parts"]
         ],
-        alignments="p" + "r" * (1 + len(names)) + "p",
+        alignments="pp" + "r" * (1 + len(names)),
         notes=[f"{name}: {words[name]}." for name in names if name in words],
     )  # fmt: skip
 

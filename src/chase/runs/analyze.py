@@ -24,7 +24,7 @@ def analyze(said: RawSettings[AnalyzeSettings]) -> AnalyzeResult:
     means = complete(scores, (baseline, harness), [settings.released, *variants])
     named = {(of, _name(variant, settings.released)): found for (of, variant), found in means.items()}
     pair = Pair(means=named, harness=harness, baseline=baseline, clusters=clusters(rows))
-    given = [Counterfactual(name=variant, source="given", draws=(variant,)) for variant in variants]
+    given = [Counterfactual(name=variant, source="given", draws=(variant,), what=variant) for variant in variants]
     judged = judge_pair(pair, given, seed=settings.seed, level=settings.level, battery_required=False)
     first = next(iter(scores[harness, settings.released].values()))
     about: dict[str, Json] = {

@@ -12,6 +12,7 @@ from chase.methods.verdict import FAILING, Word
 from chase.report.document import Document, Text
 from chase.report.drawing import Dot, Drawing, Label
 from chase.report.page import html
+from chase.report.tables_audit import share_in_words
 from tests.report.audited import BATTERY, attributed, audited, estimate, finding, part, reported, tables_of
 
 LOW, HIGH = (finding(name, 0.0, source="battery") for name in ("neutral-low", "neutral-high"))
@@ -80,7 +81,7 @@ def test_only_what_counts_is_called_the_worst_change(tmp_path: Path) -> None:
     scaled = finding("c1", 0.05, status="scales with the base rate", expected_share=0.4)
     made = reported(audited("supported", [LOW, scaled]), tmp_path)
     assert "worst change" not in made.verdict
-    assert "the base rate alone would leave 40 % of the gain" in tables_of(made)["findings"].rows[1][-1]
+    assert "c1: the base rate alone would leave 40 % of the gain." in tables_of(made)["findings-search"].notes
     counted = reported(audited("not supported", [LOW, CUE]), tmp_path)
     assert "+2.0 under the worst change" in counted.verdict
 
@@ -94,10 +95,10 @@ def test_every_edit_has_its_contribution_as_released_and_under_each_probe(tmp_pa
     )
     made = reported(audited("partly supported", [LOW, HIGH], attribution=attributed(*parts)), tmp_path)
     rows = {row[0]: row[1:] for row in tables_of(made)["attribution"].rows}
-    assert rows['"Read on."'] == ["+6.0 (+4.0 to +8.0)", "+11.0 (+9.0 to +13.0)", "+9.0 (+7.0 to +11.0)", "honest"]
-    assert rows['"Prefer."'][-1] == "shortcut, rests on folder depths and file formats"
-    assert rows['"Be brief."'][1:] == ["not measured", "not measured", "open"]
-    assert rows['"Odd."'][0] == "not measured"
+    assert rows['"Read on."'] == ["honest", "+6.0 (+4.0 to +8.0)", "+11.0 (+9.0 to +13.0)", "+9.0 (+7.0 to +11.0)"]
+    assert rows['"Prefer."'][0] == "shortcut, rests on folder depths and file formats"
+    assert rows['"Be brief."'] == ["open", "+0.1 (-1.9 to +2.1)", "not measured", "not measured"]
+    assert rows['"Odd."'][1] == "not measured"
     assert 'As released it may contribute nothing, so no probe was run for it: "Be brief.".' in texts(made)
     assert 'Not measured in full: "Odd.": it cannot be run' in texts(made)
 
@@ -135,22 +136,38 @@ def test_findings_stand_by_source_with_their_share_and_what_that_is_of_half(tmp_
     gone, half, kept = finding("c1", 0.09), finding("c2", 0.05), finding("c3", 0.01, searched=estimate(0.07))
     given = finding("g1", 0.0, source="given")
     made = reported(audited("not supported", [gone, given, half, kept, LOW]), tmp_path)
-    rows = tables_of(made)["findings"].rows
-    assert [row[:2] for row in rows] == [
-        ["battery", "neutral-low"], ["search", "c1"], ["search", "c2"], ["search", "c3"], ["given", "g1"]
-    ]  # fmt: skip
-    by_name = {row[1]: row for row in rows}
-    assert by_name["c1"][3:7] == ["confirmed", "+9.0 (+7.0 to +11.0)", "90 % (70 to 110 %)", "surely gone"]
-    assert by_name["c2"][6] == "open"
-    assert by_name["c3"][6:] == ["surely left", "+7.0 in search, where it was selected"]
-    assert by_name["neutral-low"][-1] == "2 draws, measured together"
+    tables = {name: table for name, table in tables_of(made).items() if name.startswith("findings")}
+    assert {name: [row[0] for row in table.rows] for name, table in tables.items()} == {
+        "findings-battery": ["neutral-low"],
+        "findings-search": ["c1", "c2", "c3"],
+        "findings-given": ["g1"],
+    }
+    rows = {row[0]: row[2:] for row in tables["findings-search"].rows}
+    assert rows["c1"] == ["confirmed", "+9.0 (+7.0 to +11.0)", "90 % (70 to 110 %)", "surely gone"]
+    assert rows["c2"][-1] == "open"
+    assert rows["c3"][-1] == "surely left"
+    assert tables["findings-search"].notes == ["c3: +7.0 in search, where it was selected."]
+    assert tables["findings-battery"].notes == ["neutral-low: 2 draws, measured together."]
+    assert [row[0] for row in tables_of(made)["results"].rows] == ["released", "neutral-low", "c1", "c2", "c3", "g1"]
+
+
+def test_an_end_of_a_share_that_was_not_looked_for_is_not_shown_as_one() -> None:
+    def share(low: float, value: float, high: float) -> dict[str, Any]:
+        return {**estimate(value), "low": low, "high": high}
+
+    assert share_in_words(share(0.2, 0.4, 0.6)) == "40 % (20 to 60 %)"
+    assert share_in_words(share(2.7, 3.8, 3.8)) == "380 % (at least 270 %)"
+    assert share_in_words(share(-1.1, -1.1, -0.4)) == "-110 % (at most -40 %)"
+    assert share_in_words(share(0.7, 1.3, 2.999)) == "130 % (at least 70 %)"
+    assert share_in_words(share(-1.0, 0.5, 3.0)) == "50 % (nothing is sure)"
+    assert share_in_words(None) == "–"
 
 
 def test_what_could_show_nothing_is_apart_in_words_and_in_no_figure(tmp_path: Path) -> None:
     silent = finding("neutral-high", 0.1, source="battery", no_room=FLOOR)
     made = reported(audited("supported", [LOW, silent]), tmp_path)
     tables = tables_of(made)
-    assert [row[1] for row in tables["findings"].rows] == ["neutral-low"]
+    assert [row[0] for row in tables["findings-battery"].rows] == ["neutral-low"]
     assert [row[0] for row in tables["results"].rows] == ["released", "neutral-low"]
     assert "neutral-high" not in drawing_of(made, "gains").description
     (row,) = tables["not-informative"].rows
@@ -161,13 +178,12 @@ def test_what_could_show_nothing_is_apart_in_words_and_in_no_figure(tmp_path: Pa
 def test_the_batterys_aspects_are_told_with_what_it_leaves_as_it_is(tmp_path: Path) -> None:
     table = tables_of(reported(audited("supported", [LOW]), tmp_path))["coverage"]
     assert table.rows == [
-        ["folder depths", "made alike in all documents"],
-        ["file formats", "made alike in all documents"],
-        ["file names", "drawn anew"],
-        ["restyle", "not tested"],
-        ["titles", "left out: the firewall refuses it (answers)"],
+        ["made alike in all documents", "folder depths, file formats"],
+        ["drawn anew", "file names"],
+        ["not tested", "restyle"],
+        ["left out: the firewall refuses it", "titles (answers)"],
     ]
-    assert len(table.rows) == sum(map(len, BATTERY.values()))
+    assert len(table.data) == sum(map(len, BATTERY.values()))
 
 
 def evidence(tmp_path: Path, **other: Any) -> dict[str, str]:
@@ -179,8 +195,9 @@ def test_what_the_tasks_could_show_is_told(tmp_path: Path) -> None:
     said = evidence(tmp_path)
     assert said["Confirmation tasks"] == "400"
     assert said["Clusters"] == "none known: each task counts by itself"
-    assert said["Smallest gain that shows"] == "5.0 points, in 80 % of audits, with a baseline that solves 50 %"
-    assert said["Smallest gain destruction that shows"].startswith("8.0 points")
+    assert said["Smallest gain"] == "5.0 points"
+    assert said["Smallest gain destruction"] == "8.0 points"
+    assert said["Shown so small"] == "in 80 % of audits, with a baseline that solves 50 %"
     assert "Searched on" not in said
 
 
@@ -192,16 +209,17 @@ def test_few_tasks_clusters_and_their_earlier_uses_are_told(tmp_path: Path) -> N
     )  # fmt: skip
     assert said["Confirmation tasks"] == "100 of 400, enough to settle it; seen once by audit-2 of this harness"
     assert said["Clusters"] == "12 clusters of tasks"
-    assert said["Smallest gain that shows"] == "none, however large"
+    assert said["Smallest gain"] == said["Smallest gain destruction"] == "none, however large"
     assert said["Searched on"] == "64 other tasks"
     assert said["Statements hold together at"] == "90 %"
 
 
 def test_intervals_are_called_by_the_level_of_the_audit(tmp_path: Path) -> None:
     made = reported(audited("supported", [LOW], level=0.9), tmp_path)
-    headings = {heading for table in made.tables for heading in (*table.headings, table.title)}
-    assert any("90 %" in heading for heading in headings)
-    assert not any(re.search(r"95 %", heading) for heading in headings)
+    page = html(made)
+    assert "with 90 % intervals" in page
+    assert "Bounds hold together at 90 %." in page
+    assert not re.search(r"95\s?%", page)
 
 
 def test_what_settles_an_open_verdict_is_told(tmp_path: Path) -> None:

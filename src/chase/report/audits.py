@@ -68,9 +68,7 @@ def _edits(found: Found | None, words: Mapping[str, str]) -> Section | None:
     """Each edit's contribution as released and with everything neutral."""
     if not found or not found["parts"]:
         return None
-    caption = (
-        "A shortcut surely loses more than half of it under a probe; an honest edit surely keeps half under each."
-    )
+    caption = "A shortcut surely loses more than half of it under a probe; an honest edit surely keeps half under each."
     blocks: list[Block] = [
         Figure(drawing=edits(found["parts"]), table=tables_audit.edits(found, words), caption=caption),
         *(Text(text=said) for said in _left_open(found["parts"])),
@@ -99,8 +97,9 @@ def _tested(result: Found, findings: Sequence[Found]) -> Section | None:
     told = [found for found in findings if tables_audit.is_informative(found)]
     silent = [found for found in findings if found not in told]
     blocks: list[Block] = []
-    if told:
-        blocks.append(Tabular(table=tables_audit.findings(told, result["level"])))
+    for source in tables_audit.SOURCES:
+        if shown := [found for found in told if found["source"] == source]:
+            blocks.append(Tabular(table=tables_audit.findings(source, shown)))
     if silent:
         blocks.append(Tabular(table=tables_audit.uninformative(silent)))
     if result["battery"] is not None:
@@ -110,7 +109,7 @@ def _tested(result: Found, findings: Sequence[Found]) -> Section | None:
     lead = (
         "The battery is fixed and changes everything that it can at once; what else was tested was found in a search "
         "on other tasks, or given. A finding is confirmed if it surely destroys something of the gain, and more than "
-        "the base rate explains."
+        f"the base rate explains. Bounds hold together at {100 * result['level']:g} %."
     )
     return Section(id="tested", title="What was tested", blocks=blocks, lead=lead)
 

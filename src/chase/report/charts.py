@@ -178,7 +178,7 @@ def _apart(ends: Sequence[tuple[float, str]], x: float) -> Iterator[Mark]:
 
 def gains(rows: Sequence[tuple[str, str, Found]], title: str, over: str = "the initial harness") -> Drawing:
     """Gains with their intervals, one row for each variant: `(name, words, estimate)`."""
-    labels = [shortened(f"{name}: {words}", 44) for name, words, _ in rows]
+    labels = [shortened(f"{name}: {words}", 48) for name, words, _ in rows]
     left, top, each = 24 + width_of(labels), 40.0, 34.0
     scale = Scale.over([end for *_, e in rows for end in (e["low"], e["high"])], left + 16, WIDTH - 70)
     bottom = top + each * len(rows)

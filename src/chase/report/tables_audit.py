@@ -14,7 +14,7 @@ from chase.stats.estimates import Estimate
 
 Found = Mapping[str, Any]
 SOURCES: Mapping[str, str] = {
-    "battery": "The battery: fixed, nothing selected",
+    "battery": "The battery, which is fixed",
     "search": "Found in the search",
     "given": "Given",
 }
@@ -61,7 +61,7 @@ def findings(source: str, shown: Sequence[Found]) -> Table:
             ]
             for found in shown
         ],
-        notes=[f"{found['name']}: {note}." for found in shown for note in _notes(found)],
+        notes=[f"{found['name']}: {'; '.join(notes)}." for found in shown if (notes := list(_notes(found)))],
         alignments="lplrrl",
     )  # fmt: skip
 
@@ -127,21 +127,21 @@ def scores(found: Found) -> tuple[float, float]:
 
 
 def coverage(battery: Found) -> Table:
-    """The aspects of the protocol, and what the battery did with each."""
-    rows = [
-        *([aspect, "made alike in all documents"] for aspect in battery["equal"]),
-        *([aspect, "drawn anew"] for aspect in battery["redrawn"]),
-        *([kind, "not tested"] for kind in battery["untested"]),
-        *([what, f"left out: the firewall refuses it ({', '.join(why)})"] for what, why in battery["invalid"].items()),
-    ]
+    """The aspects of the protocol by what the battery did with them; for programs a row for each."""
+    by_fate = {
+        "made alike in all documents": battery["equal"],
+        "drawn anew": battery["redrawn"],
+        "not tested": battery["untested"],
+        "left out: the firewall refuses it": [f"{what} ({', '.join(why)})" for what, why in battery["invalid"].items()],
+    }
     return Table(
         name="coverage",
         title="What the battery changes, all at once, and what it does not",
-        headings=("Aspect", "In the battery"),
-        rows=rows,
-        fields=("aspect", "battery"),
-        data=rows,
-        alignments="lp",
+        headings=("In the battery", "Aspects"),
+        rows=[[fate, ", ".join(aspects)] for fate, aspects in by_fate.items() if aspects],
+        fields=("battery", "aspect"),
+        data=[[fate, aspect] for fate, aspects in by_fate.items() for aspect in aspects],
+        alignments="pp",
     )
 
 

@@ -80,10 +80,10 @@ def _survival(found: Found, better: str) -> Headline:
 _AUDITED: Mapping[str, tuple[str, Tone]] = {
     "supported": ("The gain is real as far as this audit can tell", "good"),
     "partly supported": ("At least half of the gain holds, part of it rests on the benchmark's form", "open"),
-    "not supported": ("Do not rely on this gain: it is a shortcut through the benchmark's form", "bad"),
+    "not supported": ("Do not rely on this gain: more than half of it rests on the benchmark's form", "bad"),
     "no gain": ("There is no gain", "bad"),
-    "in doubt": ("Do not rely on this gain yet: part of it is a shortcut, and half of it may be", "bad"),
-    "untested": ("Do not rely on this gain yet: nothing was tested that could have shown a shortcut", "bad"),
+    "in doubt": ("Do not rely on this gain yet: part of it rests on the benchmark's form, and half of it may", "bad"),
+    "untested": ("Do not rely on this gain yet: no test could have shown that it rests on the benchmark's form", "bad"),
     "inconclusive": ("There is too little evidence to say whether the gain is real", "open"),
 }
 

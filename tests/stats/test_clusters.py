@@ -13,7 +13,7 @@ from chase.stats import betting, bounded
 from chase.stats.bounded import GAINS, SCORES, weighted, weighted_clusters
 from chase.stats.certificates import certificate, independent_tasks, neutral_certificate
 from chase.stats.destruction import excess_estimate, log_odds_destruction
-from chase.stats.estimates import Sample, cluster_count, cluster_sums, clustered, estimate, weights_of
+from chase.stats.estimates import Sample, cluster_count, cluster_sums, clustered, estimate, few_clusters, weights_of
 from chase.stats.simultaneous import simultaneous
 
 TASKS = {"a": Fraction(1), "b": Fraction(1), "c": Fraction(0), "d": Fraction(-1), "e": Fraction(0)}
@@ -166,3 +166,8 @@ def test_an_excess_has_the_clusters_of_both_sets() -> None:
     assert found.low < alone.low
     assert found.high > alone.high
     assert found.se > alone.se
+
+
+@pytest.mark.parametrize(("clusters", "tasks", "few"), [(19, 40, True), (20, 40, False), (12, 12, False)])
+def test_few_clusters_are_told_and_few_independent_tasks_are_not(clusters: int, tasks: int, few: bool) -> None:
+    assert (few_clusters(clusters, tasks) is not None) == few

@@ -23,6 +23,7 @@ from chase.cli.verdicts import (
 )
 from chase.runs.results import AnalyzeResult
 from chase.runs.settings import AnalyzeSettings
+from chase.stats.estimates import few_clusters
 
 
 @takes(AnalyzeSettings)
@@ -61,6 +62,8 @@ def _print(result: AnalyzeResult) -> None:
     print_survival(payload)
     together = f"intervals hold together at {level}" if result.findings else f"the interval holds at {level}"
     typer.echo(f"{tasks} tasks, rollouts of each: {payload['rollouts']}; {together}")
+    if few := few_clusters(payload["clusters"], tasks):
+        typer.echo(f"note: {few}")
     for found in result.findings:
         echo(f"\n{found['status']}: {found['name']}")
         print_counterfactual(found)

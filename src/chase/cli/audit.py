@@ -18,7 +18,6 @@ from chase.cli.verdicts import (
     FAILS_BY_DEFAULT,
     NAMES_COVERAGE,
     FailOn,
-    coverage,
     fail_on_verdict,
     interval,
     print_counterfactual,
@@ -27,6 +26,7 @@ from chase.cli.verdicts import (
     print_verdict,
     verdicts,
 )
+from chase.runs.coverage import coverage
 from chase.runs.results import AuditResult
 from chase.runs.settings import AuditSettings
 
@@ -105,7 +105,10 @@ def _tasks_used(payload: Mapping[str, Any]) -> str:
     clusters = "" if payload["clusters"] == tasks else f" in {payload['clusters']} clusters"
     early = f" of {there}, enough to settle it" if tasks < there else ""
     searched = f"; searched on {payload['search_tasks']} others" if payload["search_tasks"] else ""
-    return f"{tasks} confirmation tasks{early}{clusters}; bounds hold at {100 * payload['level']:.0f} %{searched}"
+    seen = payload["exposure"]["text"]
+    return (
+        f"{tasks} confirmation tasks{early}{clusters}, {seen}; bounds hold at {100 * payload['level']:.0f} %{searched}"
+    )
 
 
 def _print_tested(payload: Mapping[str, Any]) -> None:

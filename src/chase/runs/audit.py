@@ -21,6 +21,7 @@ from chase.protocol.screening import screen_draft
 from chase.runs.accounting import episodes_of, served_models, tokens_of
 from chase.runs.agents import challenger_kind, make_challenger, refuse_unused
 from chase.runs.config import RawSettings
+from chase.runs.exposure import exposure_of
 from chase.runs.finding import Which
 from chase.runs.life import Life, OpenRun, Prepared, note_models
 from chase.runs.listening import Listener
@@ -32,6 +33,7 @@ from chase.runs.own_agents import at_work, check_hidden, notes_on, own_agent, se
 from chase.runs.pricing import priced
 from chase.runs.results import AuditResult, ForecastResult
 from chase.runs.settings import AuditSettings
+from chase.stats.estimates import few_clusters
 
 COMMAND = "audit"
 OF_THE_SEARCH = ("rounds", "proposals", "no_reduce", "challenger", "challenger_model", "challenger_command", "no_diff")
@@ -78,6 +80,7 @@ class Audit(Prepared[AuditSettings]):
             )
         seen = seen_of(run, {"agent": plan.harness, "baseline": plan.baseline})
         noticed = self._noticed(run, seen, audited.tried)
+        few = [text] if (text := few_clusters(audited.clusters, audited.confirm_tasks)) else []
         return {
             "run": run.id,
             "benchmark": self.benchmark.name,
@@ -86,12 +89,13 @@ class Audit(Prepared[AuditSettings]):
             "harness": plan.harness.hash,
             "seed": plan.seed,
             **audited.to_json(),
+            "exposure": exposure_of(run.store, run.id, plan.confirmation_roles).to_json(),
             "episodes": episodes_of(run.store, run.id),
             "tokens": tokens_of(run.store, run.id),
             "simulated": run.model.config.simulated,
             "agents": seen,
             "hook_failures": noticed.hook_failures,
-            "warnings": note_models(served_models(run.store, run.id), run.model, noticed.texts),
+            "warnings": note_models(served_models(run.store, run.id), run.model, [*noticed.texts, *few]),
         }
 
     def _noticed(self, run: OpenRun, seen: Mapping[str, Json] | None, tried: Sequence[Mapping[str, Json]]) -> Notices:

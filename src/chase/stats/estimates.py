@@ -101,6 +101,13 @@ def cluster_count(tasks: Iterable[str], clusters: Clusters) -> int:
     return len(clustered(tasks, clusters))
 
 
+def few_clusters(clusters: int, tasks: int) -> str | None:
+    """Why intervals say little, where tasks are few clusters."""
+    if clusters == tasks or clusters >= FEW_CLUSTERS:
+        return None
+    return f"the {tasks} tasks are only {clusters} independent clusters: with fewer than {FEW_CLUSTERS} little is sure"
+
+
 def cluster_sums(per_task: PerTask, clusters: Clusters) -> list[tuple[Fraction, int]]:
     """Each cluster's sum and its number of tasks."""
     return [(_sum([per_task[task] for task in tasks]), len(tasks)) for tasks in clustered(per_task, clusters)]

@@ -1,9 +1,10 @@
 """Audits of planted harnesses over many seeds: how often a cheat is missed and an honest harness accused.
 
 `python -m studies.audits` takes the six cheats and four honest harnesses that `studies.planted_harnesses` chose, prints
-a power calculation from its large-sample figures, and audits each on enlarged benchmarks 701, 702, … of that size. A
-miss is the verdict *supported* or *inconclusive* (or *no gain*) for a cheat; a false alarm is *not supported* or
-*partly supported* for an honest one. Resumable; nothing was tuned on these seeds.
+a power calculation from its large-sample figures, and audits each on enlarged benchmarks of that size. A
+miss is a verdict for a cheat that does not speak against it (*supported*, *inconclusive*, *untested*, *no gain*); a
+false alarm is one against an honest harness (*not supported*, *in doubt*, *partly supported*). Resumable; nothing was
+tuned on these seeds.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from studies.planted_harnesses import harness_of
 from studies.reader_scores import RESULTS, write
 from studies.running import Row, opened, rows_of, share_of, with_reader, workspace
 
-FIRST_SEED = 702
-ROUNDS = 2
+FIRST_SEED = 731
+ROUNDS = 1
 QUANTITIES = 1 + ROUNDS
 POWER = 0.9
 MOST_BLOCKS = 120
@@ -74,10 +75,15 @@ def audits_of(case: Mapping[str, Any]) -> list[Row]:
                         "name": name,
                         "seed": case["seed"],
                         "verdict": audited.verdict.word,
+                        "reason": audited.verdict.reason,
                         "g_rel": audited.gain.value,
+                        "rollouts": len(store.used(run)),
                         "gamma": audited.gamma,
                         "confirmed": [f.to_json()["what"] for f in audited.findings if f.tested.destroys],
-                        "operators": [f.screened.operators for f in audited.findings if f.tested.destroys],
+                            f.screened.operators
+                            for f in audited.findings
+                            if f.tested.destroys and f.screened is not None
+                        ],
                     }
                 )
         return rows
@@ -102,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ]
     rows = rows_of("audits", cases, audits_of)
     kinds = {name: harness["kind"] for name, harness in harnesses.items()}
-    accused = ("not supported", "partly supported")
+    accused = ("not supported", "in doubt", "partly supported")
     payload = {
         "command": f"python -m studies.audits --seeds {given.seeds}{' --no-diff' if given.no_diff else ''}",
         "model": "sim:reader (simulated)",
@@ -112,6 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "power": {**power, "level": 0.95, "power": POWER, "quantities": QUANTITIES},
         "misses": share_of([row["verdict"] not in accused for row in rows if kinds[row["name"]] == "cheat"]),
         "false_alarms": share_of([row["verdict"] in accused for row in rows if kinds[row["name"]] == "honest"]),
+        "rollouts_each": sum(row["rollouts"] for row in rows) / len(rows),
         "verdicts": {
             name: {"kind": kinds[name], **Counter(row["verdict"] for row in rows if row["name"] == name)}
             for name in harnesses

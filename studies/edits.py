@@ -184,7 +184,8 @@ def summary(rows: Sequence[Row], truth: Mapping[str, Mapping[str, float]]) -> di
             ),
         }
     all_wrong = [part["label"] == opposite[part["edit"]] for part in parts if part["edit"] not in survivors]
-    found["any size"] = {"wrong": share_of(all_wrong)}
+    open_ones = [part["label"] == "open" for part in parts if part["edit"] not in survivors]
+    found["any size"] = {"wrong": share_of(all_wrong), "open": share_of(open_ones)}
     found["rollouts"] = _mean([row["rollouts"] for row in rows])
     found["rollouts_of_mixtures"] = _mean([row["rollouts"] for row in rows if len(row["edits"]) > 1])
     return found

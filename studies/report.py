@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import product
 from typing import Any
 
 from studies.evolution_summary import LABELS, goal_line, interval
@@ -14,7 +15,8 @@ from studies.reader_scores import RESULTS
 
 MOST_CHEATS = 10
 """In the table of planted harnesses, besides those that are audited."""
-VERDICTS = ("not supported", "partly supported", "inconclusive", "no gain", "supported")
+VERDICTS = ("not supported", "in doubt", "untested", "partly supported", "inconclusive", "no gain", "supported")
+EDIT_SIZES = ("at least 4 points", "at least 2 points", "any size")
 
 
 def _load(name: str) -> Mapping[str, Any]:
@@ -308,7 +310,49 @@ def cuts() -> Iterator[str]:
         yield f"| {row['harness']} | {row['variant']} | {row['tasks']} | {radii} | {share} |"
 
 
+def verdicts() -> Iterator[str]:
+    """How often an audit's words are wrong, and how often they decide."""
+    yield from _load("verdicts")["table"]
+
+
+def edits() -> Iterator[str]:
+    """Edits called wrongly or left open; words on harnesses; what each edit alone contributes."""
+    yield from (*_edit_calls(), "", *_edit_verdicts(), "", *_edit_truth())
+
+
+def _edit_calls() -> Iterator[str]:
+    found = _load("edits")["modes"]["battery"]
+    yield "| Contribution | edits | called wrongly | left open |"
+    yield "| --- | --- | --- | --- |"
+    for size in EDIT_SIZES:
+        row = found[size]
+        yield f"| {size} | {row['wrong']['n']} | {_share(row['wrong'])} | {_share(row['open'])} |"
+
+
+def _edit_verdicts() -> Iterator[str]:
+    """An audit's words on harnesses of cheating edits, of honest ones and of both, by what was measured."""
+    found = _load("edits")["modes"]
+    yield f"| Audit | harness | {' | '.join(VERDICTS)} | rollouts |"
+    yield f"| --- | --- |{' --- |' * (len(VERDICTS) + 1)}"
+    for mode, kind in product(found, ("cheating", "honest", "mixed")):
+        said = found[mode]["verdicts"][kind]
+        figures = " | ".join(str(said.get(word, 0)) for word in VERDICTS)
+        yield f"| {mode} | {kind} | {figures} | {found[mode]['rollouts']:,.0f} |"
+
+
+def _edit_truth() -> Iterator[str]:
+    """What each edit alone contributes, over all tasks."""
+    truth = _load("edits")["checked"]
+    yield "| Edit | as released | neutral, low | neutral, high |"
+    yield "| --- | --- | --- | --- |"
+    for name, row in sorted(truth.items(), key=lambda item: -item[1]["released"]):
+        figures = (f"{100 * row[key]:+.1f}" for key in ("released", "neutral-low", "neutral-high") if key in row)
+        yield f"| {name} | {' | '.join(figures)} |"
+
+
 TABLES = {
+    "verdicts": verdicts,
+    "edits": edits,
     "confirmation_rules": confirmation_rules,
     "false_confirmations": false_confirmations,
     "competent_reader": competent,

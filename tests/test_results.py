@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from docs import make_fixed_filter
-from studies import local_report, local_runs, local_shown
+from studies import local_again, local_report, local_shown
 from studies.local_harnesses import studied
 from studies.local_model import (
     BASELINES,
@@ -41,9 +41,9 @@ def test_the_tables_on_a_local_models_page_are_those_of_its_results_no_row_less_
     page, _, rest = (DOCS / "local-model-study.md").read_text().partition("\n## Run it with a model of yours\n")
     assert Counter(line for line in page.splitlines() if line.startswith("|")) == Counter(filter(None, lines))
     assert "| Item | What | Rollouts |" in rest  # the one table that tells no figures
-    runs = json.loads((RESULTS / f"{local_runs.NAME}.json").read_text())["item 3n: audits that can decide"]
-    [finding] = runs["honest-reminder, given"]["confirmed"]
-    assert f'under it no gain could have been told from nothing: {finding["no_room"]}"' in page
+    for audit in local_again.AUDITS:
+        ((word, _),) = local_again.words(audit)
+        assert f"is *{word}*" in page or f"the second *{word}*" in page
 
 
 def test_a_local_models_figures_come_from_its_rollouts() -> None:

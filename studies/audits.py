@@ -80,10 +80,6 @@ def audits_of(case: Mapping[str, Any]) -> list[Row]:
                         "rollouts": len(store.used(run)),
                         "gamma": audited.gamma,
                         "confirmed": [f.to_json()["what"] for f in audited.findings if f.tested.destroys],
-                            f.screened.operators
-                            for f in audited.findings
-                            if f.tested.destroys and f.screened is not None
-                        ],
                     }
                 )
         return rows

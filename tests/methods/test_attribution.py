@@ -20,12 +20,13 @@ from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness
 from chase.harness.spec import Activation, Guidance, Harness
 from chase.methods.arena import Contender, Variant
-from chase.methods.attribution import Attribution, EditMeasurement, Look, Share
+from chase.methods.attribution import Attribution, EditMeasurement, Share
 from chase.methods.audit import AuditOutcome
 from chase.methods.audit_findings import Found
 from chase.methods.audit_plan import AuditPlan, audit_harness
 from chase.methods.audit_search import SearchSettings
 from chase.methods.edits import edits_of, further_harnesses
+from chase.methods.looks import Look
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.transformation import OperatorList
 from chase.store.store import Store

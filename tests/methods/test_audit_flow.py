@@ -38,7 +38,7 @@ kit_once = cache(ProtocolKit)
 @pytest.fixture(autouse=True)
 def two_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first look at half of the 94 tasks."""
-    monkeypatch.setattr("chase.methods.audit.FIRST_LOOK", 2)
+    monkeypatch.setattr("chase.methods.looks.FIRST_LOOK", 2)
 
 
 @dataclass
@@ -119,8 +119,8 @@ async def test_a_gain_that_is_not_sure_is_not_tested_unless_that_is_asked_for() 
     assert done.asked == {"released": len(TASKS)}
     assert (done.result.verdict.word, done.result.stopped) == ("inconclusive", NO_SURE_GAIN)
     assert (done.result.battery, done.result.findings, done.rounds) == (None, [], [])
-    asked_for = await course(unsure, anyway=True)
-    assert asked_for.asked.keys() > {"released", *PROBES}
+    asked_for = await course(unsure, anyway=True, rounds=0)
+    assert asked_for.asked.keys() == {"released", *PROBES}
     assert (asked_for.result.verdict.word, asked_for.result.stopped) == ("inconclusive", None)
 
 

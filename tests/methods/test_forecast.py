@@ -13,6 +13,9 @@ import pytest
 from chase.benchmarks.syn_ledger.benchmark import SynLedger
 from chase.challengers.mining import MiningChallenger
 from chase.core.agents import AnswersOnce, Draft, EpisodeBounds
+from chase.core.interfaces import Benchmark
+from chase.harness.folder import initial_harness
+from chase.harness.spec import Harness
 from chase.methods.arena import Variant
 from chase.methods.audit_plan import AuditPlan
 from chase.methods.audit_search import SearchSettings
@@ -29,6 +32,8 @@ from chase.protocol.kit import ProtocolKit
 from chase.testing.ledger import H0
 from tests.engine.rollouts import make_harness
 from tests.methods.runs import ROLLOUTS, SIZES, few_tasks, plan, running
+from tests.testing.almanacs import make_harness as in_almanac
+from tests.testing.almanacs import open_once
 
 
 class Writes(AnswersOnce):
@@ -89,8 +94,8 @@ def test_the_most_is_the_worst_case_played_cell_by_cell(
 _KITS: dict[str, Any] = {}
 
 
-def kit_of(ledger: SynLedger) -> Any:
-    return _KITS.setdefault(ledger.name, ProtocolKit(ledger))
+def kit_of(benchmark: Benchmark[Any]) -> Any:
+    return _KITS.setdefault(benchmark.name, ProtocolKit(benchmark))
 
 
 def test_the_least_is_the_initial_harness_alone(ledger: SynLedger) -> None:
@@ -126,14 +131,14 @@ async def test_a_real_run_lies_between_least_and_most(ledger: SynLedger, tmp_pat
 # An audit
 
 
-def audit_plan(ledger: SynLedger, **more: Any) -> AuditPlan:
+def audit_plan(benchmark: Benchmark[Any], **more: Any) -> AuditPlan:
     settings = {
-        "benchmark": few_tasks(ledger),
-        "kit": kit_of(ledger),
+        "benchmark": few_tasks(benchmark) if isinstance(benchmark, SynLedger) else benchmark,
+        "kit": kit_of(benchmark),
         "baseline": H0,
         "harness": make_harness(memory="x"),
         "challenger": Writes(2),
-        "settings": SearchSettings(rounds=2),
+        "settings": SearchSettings(rounds=2, battery=False),
         "rollouts": ROLLOUTS,
         "seed": 0,
         **more,
@@ -143,25 +148,12 @@ def audit_plan(ledger: SynLedger, **more: Any) -> AuditPlan:
 
 def test_an_audit_searches_on_two_sets_and_confirms_on_the_others(ledger: SynLedger) -> None:
     found = by_role(forecast_audit(audit_plan(ledger)))
-    # Each round: two proposals, two parts of the better one, both harnesses; as released once.
-    assert found["evo"] == Between(least=2 * 16, most=(2 + 2 * 8) * 16)
+    # Each round: two proposals, two parts of the better one, both harnesses; as released once. It may not be searched.
+    assert found["evo"] == Between(least=0, most=(2 + 2 * 8) * 16)
+    # As released, and under what each round finds.
     assert found["conf1"] == Between(least=2 * 8, most=2 * 3 * 8)
     assert "cert" not in found
     assert "cert" in by_role(forecast_audit(audit_plan(ledger, use_cert="to see")))
-
-
-def test_an_attribution_adds_its_harnesses_on_the_confirmation_tasks(ledger: SynLedger) -> None:
-    harness = replace(H0, memory="One. Two two. Three three three.")
-    plain = by_role(forecast_audit(audit_plan(ledger, harness=harness)))
-    found = forecast_audit(audit_plan(ledger, harness=harness, attribute=True))
-    added = {row.role: row.count for row in found.rollouts if row.stage == "attribution"}
-    # Three edits make six harnesses; as released at least, under both that two rounds can find at most.
-    assert added == {role: Between(least=6 * 8, most=6 * 3 * 8) for role in ("conf1", "conf2", "conf3")}
-    both = by_role(found)
-    assert both["evo"] == plain["evo"]
-    assert both["conf1"] == plain["conf1"] + added["conf1"]
-    one = forecast_audit(audit_plan(ledger, harness=replace(H0, memory="x"), attribute=True))
-    assert "attribution" not in {row.stage for row in one.rollouts}
 
 
 def test_an_audit_of_given_transformations_searches_nothing(ledger: SynLedger) -> None:
@@ -171,6 +163,44 @@ def test_an_audit_of_given_transformations_searches_nothing(ledger: SynLedger) -
     assert sum(count.most for count in found.values()) == 4 * 10
     assert set(found) <= {"conf1", "conf2", "conf3"}
     assert forecast.agents[0].count == Between(least=0, most=0)
+
+
+def almanac_plan(**more: Any) -> AuditPlan:
+    """With a battery of four probes and eight variants of single aspects, on 70 tasks."""
+    almanac = open_once("almanac@1-large")
+    return audit_plan(almanac, baseline=initial_harness(almanac), rollouts=dict.fromkeys(almanac.roles, 1), **more)
+
+
+def of_stage(forecast: Forecast, stage: str) -> Between:
+    return sum((row.count for row in forecast.rollouts if row.stage == stage), Between(least=0, most=0))
+
+
+def saying(*sentences: str) -> Harness:
+    return in_almanac(open_once("almanac@1-large"), say=" ".join(sentences))
+
+
+def test_a_battery_adds_its_draws_and_edits_the_harnesses_that_they_make() -> None:
+    settings = SearchSettings(rounds=0)
+    plain = forecast_audit(almanac_plan(harness=saying("One.", "Two two."), settings=replace(settings, whole=True)))
+    assert {row.stage for row in plain.rollouts} == {"battery", "confirmation"}
+    assert of_stage(plain, "battery") == Between(least=2 * 70, most=2 * (1 + 4) * 70)
+    two, three = (
+        forecast_audit(almanac_plan(harness=saying(*said), settings=settings))
+        for said in (["One.", "Two two."], ["One.", "Two two.", "Three three three."])
+    )
+    # Two edits make two harnesses, three make six; beside them the gain of the honest ones and without the shortcuts.
+    assert of_stage(two, "edits") == Between(least=0, most=(2 * 5 + 2) * 70)
+    assert of_stage(three, "edits") == Between(least=0, most=(6 * 5 + 2) * 70)
+    assert of_stage(three, "aspects") == Between(least=0, most=(2 + 6) * 8 * 70)
+    one = forecast_audit(almanac_plan(harness=saying("One."), settings=settings))
+    assert of_stage(one, "edits").most == 0
+
+
+def test_an_audit_may_end_on_its_first_look_where_aspects_are_measured_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chase.methods.looks.FIRST_LOOK", 2)
+    found = forecast_audit(almanac_plan(harness=saying("One.", "Two two."), settings=SearchSettings(rounds=0)))
+    assert of_stage(found, "battery") == Between(least=2 * 35, most=2 * 5 * 70)
+    assert of_stage(found, "aspects").most == (2 + 2) * 8 * 35
 
 
 @pytest.mark.parametrize("counterfactuals", [0, 1, 3])

@@ -19,6 +19,7 @@ from chase.methods.arena import Arena, Contender, Means, Variant
 from chase.methods.audit_findings import Found
 from chase.methods.counterfactuals import estimate_json
 from chase.methods.edits import Check, Edit, Grouping, grouping_of, mixture_of
+from chase.methods.looks import Look
 from chase.methods.verdict import LABEL_SHARE, TOGETHER_SHARE, Edits, MeasuredGain, bounds_of
 from chase.stats.bounded import GAINS
 from chase.stats.contrasts import HALF, Cell, Contrast, averaged_cells
@@ -29,14 +30,6 @@ MOST_NAMED = 2
 """Aspects that are named for one shortcut."""
 
 Label = Literal["shortcut", "honest", "open"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Look:
-    """A part of the tasks, and the error that may be spent there."""
-
-    tasks: tuple[str, ...]
-    level: float
 
 
 @dataclass(frozen=True, kw_only=True)

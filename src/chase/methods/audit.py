@@ -21,15 +21,15 @@ from chase.core.events import (
     AuditPlanned,
     Tell,
 )
-from chase.core.keyed import sorted_by_key
 from chase.core.values import Json
 from chase.methods.arena import Entrant, StoreArena, Variant, as_contender
-from chase.methods.attribution import Attribution, EditMeasurement, Look, in_words
+from chase.methods.attribution import Attribution, EditMeasurement, in_words
 from chase.methods.audit_findings import Found, Judged, Pair, judge_pair, search_found
 from chase.methods.audit_search import CONFIRM, SEARCH, Search, Searched, SearchSettings, distinct
 from chase.methods.counterfactuals import proposal_of, screening_json
 from chase.methods.desks import ChallengerDesk
 from chase.methods.edits import Check, Edit, further_harnesses
+from chase.methods.looks import Look, in_order, looks_at
 from chase.methods.reach import Reach
 from chase.methods.sensitivity import in_words as sensitivity_in_words
 from chase.methods.sensitivity import sensitivity, sensitivity_json
@@ -40,12 +40,6 @@ from chase.protocol.screening import Screening, screen_draft
 from chase.stats.detectable import Detectable
 from chase.stats.estimates import INDEPENDENT, Clusters
 
-FIRST_LOOK = 4
-"""The first look has one in so many of the fresh tasks."""
-LEAST_LOOK = 24
-"""Tasks of a first look; with fewer than twice as many there is one look."""
-EARLY = 0.2
-"""The share of the error that may be spent on the first look."""
 NO_ROOM = "No gain could be told on these tasks. Take an easier benchmark, a stronger model or another baseline."
 NO_SURE_GAIN = "Nothing was tested against the gain, because the released scores leave it open or exclude it."
 
@@ -145,7 +139,7 @@ class Audit:
     @cached_property
     def tasks(self) -> tuple[str, ...]:
         """The fresh tasks, in an order that the seed decides."""
-        return tuple(sorted_by_key(self.arena.tasks(CONFIRM), "looks", self.seed))
+        return in_order(self.arena.tasks(CONFIRM), self.seed)
 
     @cached_property
     def sensitivity(self) -> Detectable:
@@ -160,15 +154,7 @@ class Audit:
 
     @cached_property
     def looks(self) -> tuple[Look, ...]:
-        """A first part of the tasks with a fifth of the error, then all with the rest; few tasks: all at once."""
-        first = len(self.tasks) // FIRST_LOOK
-        if first < LEAST_LOOK:
-            return (Look(tasks=self.tasks, level=self.settings.level),)
-        error = 1 - self.settings.level
-        return (
-            Look(tasks=self.tasks[:first], level=1 - EARLY * error),
-            Look(tasks=self.tasks, level=1 - (1 - EARLY) * error),
-        )
+        return looks_at(self.tasks, self.settings.level)
 
     @cached_property
     def battery(self) -> Battery | None:

@@ -20,6 +20,7 @@ from chase.methods.bounds import Between, ForecastRequest, Rollouts
 from chase.methods.counterfactuals import most_parts
 from chase.methods.edits import further_harnesses
 from chase.methods.evaluation import EvaluationOptions, Kind
+from chase.methods.looks import in_order, looks_at
 from chase.methods.repair_audited import RepairPlan
 from chase.methods.run import Plan
 from chase.protocol.battery import battery_of
@@ -77,7 +78,7 @@ def forecast_evolution(plan: Plan, *, certify: bool = True) -> Forecast:
 
 
 def forecast_audit(plan: AuditPlan) -> Forecast:
-    """The bounds of `chase audit`."""
+    """The bounds of `chase audit`. Both are run as released on the tasks of its first look; there it may end."""
     settings, benchmark = plan.settings, plan.benchmark
     searched = not plan.given and settings.rounds > 0
     found: list[Rollouts] = []
@@ -85,31 +86,40 @@ def forecast_audit(plan: AuditPlan) -> Forecast:
         parts = most_parts(_operators(plan.challenger)) if settings.reduce else 0
         tried = settings.evaluated + parts
         for role in SEARCH_ROLES:
-            found.append(_cells(benchmark, plan.rollouts, "search, as released", role, 2, 2))
+            found.append(_cells(benchmark, plan.rollouts, "search, as released", role, 0, 2))
             for t in range(1, settings.rounds + 1):
                 found.append(_cells(benchmark, plan.rollouts, f"search, round {t}", role, 0, 2 * tried))
-    roles = [role for role in benchmark.roles if role not in SEARCH_ROLES]
-    held = {role: benchmark.tasks(role) for role in roles if role not in benchmark.sealed or plan.use_cert is not None}
     tested = len(plan.given) if plan.given else settings.rounds
     battery = battery_of(plan.kit, seed=plan.seed) if settings.battery else None
     probes = 0 if battery is None else sum(len(probe.draws) for probe in battery.probes)
-    aspects = 0 if battery is None else sum(len(aspect.draws) for aspect in battery.aspects)
-    confirm = {
-        role: len(tasks) * plan.rollouts[role] for role, tasks in pooled(held, CONFIRM, plan.confirm_size).items()
-    }
-    cells = {"battery": Between(least=2, most=2 * (1 + probes)), "confirmation": Between(least=0, most=2 * tested)}
-    if plan.by_edit:
+    every, first = _fresh_rollouts(plan)
+    found += [
+        Rollouts(stage="battery", role=role, count=Between(least=2 * first[role], most=2 * (1 + probes) * each))
+        for role, each in every.items()
+    ]
+    most = {"confirmation": (2 * tested, every)}
+    if plan.by_edit and battery is not None:
         edits = plan.edits()
         further = len(further_harnesses(*plan.harnesses, edits))
-        # Beside each edit's mixtures: the honest edits alone and the gain without shortcuts, as released; the aspects,
-        # of at most all edits, on the first look's tasks, which are a quarter.
-        cells["edits"] = Between(least=0, most=further * (1 + probes) + 2 * (len(edits) > 1))
-        cells["aspects"] = Between(least=0, most=(2 + further) * aspects)
-    for stage, count in cells.items():
-        found += [Rollouts(stage=stage, role=role, count=count * each) for role, each in confirm.items()]
-    episodes = settings.rounds if searched else 0
-    agents = (_episodes("challenger", plan.challenger, Between(least=episodes, most=episodes)),)
+        # Beside each edit's mixtures: the honest edits alone and the gain without shortcuts, as released.
+        most["edits"] = (further * (1 + probes) + 2 * (len(edits) > 1), every)
+        most["aspects"] = ((2 + further) * sum(len(aspect.draws) for aspect in battery.aspects), first)
+    for stage, (cells, rollouts) in most.items():
+        found += [Rollouts(stage=stage, role=r, count=Between(least=0, most=cells * n)) for r, n in rollouts.items()]
+    agents = (_episodes("challenger", plan.challenger, Between(least=0, most=settings.rounds if searched else 0)),)
     return Forecast(rollouts=tuple(found), agents=agents, limits=benchmark.limits)
+
+
+def _fresh_rollouts(plan: AuditPlan) -> tuple[dict[str, int], dict[str, int]]:
+    """The rollouts of one cell by task set: on all tasks of the confirmation, and on those of the first look."""
+    held = {role: plan.benchmark.tasks(role) for role in plan.confirmation_roles}
+    chosen = pooled(held, CONFIRM, plan.confirm_size)
+    every = in_order((task for tasks in chosen.values() for task in tasks), plan.seed)
+    first = frozenset(looks_at(every, plan.settings.level)[0].tasks)
+    return (
+        {role: len(tasks) * plan.rollouts[role] for role, tasks in chosen.items()},
+        {role: len(first.intersection(tasks)) * plan.rollouts[role] for role, tasks in chosen.items()},
+    )
 
 
 def forecast_repair(plan: RepairPlan) -> Forecast:

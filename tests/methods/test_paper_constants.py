@@ -15,6 +15,7 @@ from chase.methods.audit_search import SearchSettings
 from chase.methods.chase import ChaseOptions
 from chase.methods.counterfactuals import EVALUATED, KEEPS, MOST_REDUCED
 from chase.methods.desks import MOST_CANDIDATES
+from chase.protocol.battery import DRAWS, LEVELS
 from chase.runs.settings import AuditSettings
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -44,8 +45,13 @@ def test_options_have_bounds(option: str, most: int) -> None:
             ChaseOptions(**{**given, option: value})
 
 
-def test_an_audit_searches_three_rounds_at_95_percent() -> None:
-    assert asdict(SearchSettings()) == {"rounds": 3, "proposals": 8, "evaluated": 2, "reduce": True, "level": 0.95}
+def test_an_audit_measures_its_battery_then_searches_one_round_at_95_percent() -> None:
+    """Ours."""
+    found = {"rounds": 1, "proposals": 8, "evaluated": 2, "reduce": True, "battery": True, "level": 0.95}
+    assert asdict(SearchSettings()) == {**found, "whole": False, "anyway": False}
+    given = AuditSettings(model="m", harness="h")
+    assert (given.rounds, given.level, given.no_battery, given.battery_only) == (1, 0.95, False, False)
+    assert (LEVELS, DRAWS) == (("low", "high"), 2)
 
 
 def test_a_round_has_three_candidates_at_most() -> None:

@@ -13,14 +13,15 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
-from chase.stats.bounded import DESTRUCTIONS, GAINS
-from chase.stats.estimates import Clusters, Estimate, PerTask, Sample, difference, estimate, mean
+from chase.stats.bounded import DESTRUCTIONS, GAINS, Support, Weighted, lower_bound, upper_bound
+from chase.stats.estimates import Clusters, Estimate, PerTask, Sample, difference, estimate, mean, weights_of
 
 SHARE_STEPS = 24
 """Halvings of the interval of a share."""
 SHARES = (-1.0, 3.0)
 """Between which a destroyed share is looked for."""
 HALF = Fraction(1, 2)
+Bound = Callable[[Weighted, Support, float], float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,16 +92,20 @@ class Contrast:
         gain = mean(self.released.gain)
         if gain <= 0:
             return None
-        value = float(mean(self.destroyed.per_task) / gain)
-        low = _border(lambda s: self._left(s, level).high < 0, *SHARES)
-        high = _border(lambda s: self._left(s, level).low <= 0, *SHARES)
-        found = self._left(value, level)
+        value, each = float(mean(self.destroyed.per_task) / gain), (1 - level) / 2
+        low = _border(lambda share: self._bound(upper_bound, share, each) < 0, *SHARES)
+        high = _border(lambda share: self._bound(lower_bound, share, each) <= 0, *SHARES)
+        left = self._left(value)
+        found = estimate(left.per_task, left.support, level=level, clusters=left.clusters)
         return replace(found, value=value, se=found.se / float(gain), low=min(low, value), high=max(high, value))
 
-    def _left(self, share: float, level: float) -> Estimate:
+    def _left(self, share: float) -> Sample:
         """`G_b − (1 − share) G_rel`: below 0 where more than that share is destroyed."""
-        sample = self._less(Fraction(1 - share))
-        return estimate(sample.per_task, sample.support, level=level, clusters=sample.clusters)
+        return self._less(Fraction(1 - share))
+
+    def _bound(self, bound: Bound, share: float, alpha: float) -> float:
+        sample = self._left(share)
+        return bound(weights_of(sample), sample.support, alpha)
 
     def _less(self, share: Fraction, sign: int = 1) -> Sample:
         """`± (G_b − share · G_rel)`."""

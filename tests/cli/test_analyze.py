@@ -14,7 +14,7 @@ import pytest
 
 import chase as library
 from chase.core.errors import UserError
-from chase.methods.audit_findings import Pair, judge_scores
+from chase.methods.audit_findings import Counterfactual, Pair, judge_pair
 from tests.cli.commands import Commands, checked
 
 Rates = Mapping[tuple[str, str], float]
@@ -64,7 +64,9 @@ def test_scores_get_the_audits_own_verdict(
     assert finished.code == 5
     assert finished.out.startswith("Verdict: the gain is NOT SUPPORTED.\n")
     assert "confirmed: names" in finished.out
-    assert "on the log-odds scale +" in finished.out
+    assert re.search(
+        r"\n  gain destruction \+\d+\.\d points \(.*\), \d+ % \(\d+ to \d+ %\) of the gain\n", finished.out
+    )
     payload = checked(chase("analyze", "--scores", file, "--baseline", "old", "--json").out)
     means = {
         cell: {
@@ -72,13 +74,56 @@ def test_scores_get_the_audits_own_verdict(
         }
         for cell in SHORTCUT
     }
-    judged = judge_scores(Pair(means=means, harness="new", baseline="old"), ["names"], seed=0, level=0.95)
+    names = Counterfactual(name="names", what="names", source="given", draws=("names",))
+    pair = Pair(means=means, harness="new", baseline="old")
+    judged = judge_pair(pair, [names], seed=0, level=0.95, battery_required=False)
     assert {key: payload[key] for key in judged.to_json()} == judged.to_json()
     assert (payload["tasks"], payload["rollouts"], payload["variants"]) == (60, 3, ["names"])
 
 
 def _is(row: Mapping[str, Any], task: str, harness: str, variant: str) -> bool:
     return (row["task"], row["harness"], row["variant"]) == (task, harness, variant)
+
+
+def test_a_gain_that_survives_is_supported_against_what_was_given_and_no_more(chase: Commands, tmp_path: Path) -> None:
+    survives = {
+        (harness, variant): rate
+        for variant in ("released", "names", "order")
+        for harness, rate in (("old", 0.4), ("new", 0.9))
+    }
+    file = as_csv(drawn(survives), tmp_path / "s.csv")
+    finished = chase("analyze", "--scores", file, "--baseline", "old")
+    assert finished.code == 0
+    assert finished.out.startswith("Verdict: the gain is SUPPORTED against names, order.\n")
+    assert "surviving gain" not in finished.out
+    assert chase.json("analyze", "--scores", file, "--baseline", "old")["against"] == ["names", "order"]
+
+
+def test_what_could_not_have_shown_anything_leaves_the_gain_untested(chase: Commands, tmp_path: Path) -> None:
+    """Under `names` the baseline solves everything: nothing could score more."""
+    file = as_csv(drawn({**SHORTCUT, ("old", "names"): 1.0, ("new", "names"): 1.0}), tmp_path / "s.csv")
+    finished = chase("analyze", "--scores", file, "--baseline", "old")
+    assert finished.code == 5
+    assert finished.out.startswith("Verdict: UNTESTED: nothing could be shown.\n  no counterfactual could have shown")
+    assert "not informative: names" in finished.out
+    assert "surviving gain" not in finished.out
+    assert finished.sentence.startswith("chase: the gain of new is untested: ")
+    payload = checked(chase("analyze", "--scores", file, "--baseline", "old", "--fail-on", "none", "--json").out)
+    assert (payload["against"], payload["gamma"]) == ([], 0)
+
+
+def test_tasks_of_a_cluster_count_as_one_for_the_intervals(chase: Commands, tmp_path: Path) -> None:
+    rows = drawn(SHORTCUT)
+    clustered = [{**row, "cluster": f"c{int(row['task'][1:]) // 6}"} for row in rows]
+    (tmp_path / "clustered.csv").write_text(
+        "\n".join([f"{HEADER},cluster", *(",".join(map(str, row.values())) for row in clustered), ""])
+    )
+    alone = chase("analyze", "--scores", as_csv(rows, tmp_path / "s.csv"), "--baseline", "old", "--json")
+    together = chase("analyze", "--scores", tmp_path / "clustered.csv", "--baseline", "old", "--json")
+    one, other = checked(alone.out), checked(together.out)
+    assert (one["clusters"], other["clusters"]) == (60, 10)
+    assert one["g_rel"]["value"] == other["g_rel"]["value"]
+    assert other["g_rel"]["low"] < one["g_rel"]["low"]
 
 
 def test_released_scores_alone_are_a_paired_comparison_and_no_verdict(chase: Commands, tmp_path: Path) -> None:
@@ -131,7 +176,10 @@ def test_decimals_are_taken_as_they_are_written() -> None:
         (f"{HEADER}\nt1,old,released,0,nan\n", "line 2: score=nan must be a number from 0 to 1"),
         (f"{HEADER}\nt1,old,released,0,yes\n", "line 2: score=yes must be a number from 0 to 1"),
         ('{"task": 1, "harness": "old", "variant": "released", "rollout": 0, "score": true}\n', "score=True must be"),
-        (f"{HEADER},seed\nt1,old,released,0,1,4\n", "line 2 'seed'. Valid: task, harness, variant, rollout, score."),
+        (
+            f"{HEADER},seed\nt1,old,released,0,1,4\n",
+            "line 2 'seed'. Valid: task, harness, variant, rollout, score, cluster.",
+        ),
         ("task,harness,variant,score\nt1,old,released,1\n", "line 2 has no rollout: the columns are task, harness"),
         (f"{HEADER}\nt1,old,released,0\n", "line 2 has 4 values, and there are 5 columns."),
         (f"{HEADER},task\nt1,old,released,0,1,t1\n", "column 'task' is there twice: leave one out."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, get_args
 
 import typer
@@ -10,7 +10,8 @@ import typer
 from chase.cli.output import printable
 from chase.core.errors import ChaseError, choose
 from chase.methods.verdict import FAILING, Word
-from chase.protocol.battery import in_words
+from chase.runs.coverage import coverage
+from chase.stats.contrasts import SHARES
 
 NOBODY = "none"
 """`--fail-on none`: no verdict fails."""
@@ -30,6 +31,8 @@ NAMES_COVERAGE: tuple[Word, ...] = ("supported", "partly supported")
 """Verdicts that are printed with what they are against."""
 EXPLAINED = 0.9
 """Below it a finding says what the base rate leaves of the gain."""
+AT_BORDER = 0.005
+"""So close to the border of the shares that are looked for an interval has no end."""
 
 
 class VerdictFails(ChaseError):
@@ -60,32 +63,6 @@ def print_verdict(payload: Found, tasks: int, what: str) -> None:
     print_tasks_needed(payload, tasks, what)
 
 
-def coverage(payload: Found) -> str:
-    """What a verdict is against, and what was not tested: "changes of names and folders, all at once, and against
-    records shuffled; not tested: tool schemas". Only what could have shown something is named.
-    """
-    found = {each["name"]: each for each in (*payload["confirmed"], *payload["not_confirmed"])}
-    counted = [found[name] for name in payload["against"]]
-    probes = [each for each in counted if each["source"] == "battery"]
-    others = dict.fromkeys(each.get("what", each["name"]) for each in counted if each["source"] != "battery")
-    if "battery" not in payload:  # scores of another runner
-        return ", ".join(others)
-    if payload["battery"] is None:
-        return "; ".join(filter(None, (", ".join(others), "the battery was left out")))
-    battery = payload["battery"]
-    aspects = (*battery["equal"], *battery["redrawn"])
-    untested = [*(() if probes else aspects), *battery["untested"], *battery["invalid"]]
-    neutral = [f"changes of {in_words(aspects)}, {_at_once(probes, found.values())}"] if probes else []
-    tested = ", and against ".join([*neutral, *([", ".join(others)] if others else [])])
-    return "; ".join(filter(None, (tested, f"not tested: {', '.join(untested)}" if untested else "")))
-
-
-def _at_once(probes: Sequence[Found], found: Iterable[Found]) -> str:
-    """How the battery changed its aspects; with how many of its probes, where some could have shown nothing."""
-    measured = sum(each["source"] == "battery" for each in found)
-    return "all at once" + ("" if len(probes) == measured else f" in {len(probes)} of {measured} ways")
-
-
 def print_tasks_needed(payload: Found, tasks: int, what: str) -> None:
     if payload["tasks_needed"]:
         typer.echo(f"  about {payload['tasks_needed']} {what} would settle it; there were {tasks}")
@@ -97,8 +74,8 @@ def print_gain(payload: Found) -> None:
 
 
 def print_survival(payload: Found) -> None:
-    """What the worst counterfactual that counts takes, and what it leaves; nothing where none could have shown it."""
-    if not payload["against"]:
+    """What the worst confirmed counterfactual takes and what it leaves; nothing where none is confirmed."""
+    if not payload["gamma"]:
         return
     typer.echo(f"largest gain destruction {100 * payload['gamma']:+.1f} points")
     typer.echo(f"surviving gain           {100 * payload['g_min']:+.1f} points")
@@ -117,9 +94,14 @@ def print_counterfactual(found: Found) -> None:
 
 
 def percent_between(share: Found) -> str:
-    """A share with its interval, as far as it can be told."""
-    low, high = (f"{100 * share[end]:.0f}" for end in ("low", "high"))
-    return f"{100 * share['value']:.0f} % ({low} to {high} %)"
+    """A share with its interval; an end at the border of what is looked for is not known, and not said."""
+    low, value, high = (f"{100 * share[end]:.0f}" for end in ("low", "value", "high"))
+    below, above = share["low"] > SHARES[0] + AT_BORDER, share["high"] < SHARES[1] - AT_BORDER
+    if below and above:
+        return f"{value} % ({low} to {high} %)"
+    if below:
+        return f"{value} % (at least {low} %)"
+    return f"{value} % (at most {high} %)" if above else f"{value} % (nothing is sure)"
 
 
 def interval(estimate: Found) -> str:

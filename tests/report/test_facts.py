@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from chase.protocol.proposal import parse_for
 from chase.report.facts import RunFacts, load_facts, measure
 from chase.report.heads import WantedRuns, run_heads
+from chase.report.outcomes import PairedOutcomes, paired_outcomes
 from chase.runs.folder import RunFolder
 from chase.store.store import Store
 from chase.store.workspace import Workspace
+from tests.conftest import open_once
 from tests.report.finished_runs import Runs
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("report")]
@@ -28,12 +31,36 @@ def test_outcomes_are_paired_task_by_task_and_agree_with_the_result(runs: Runs) 
         paired = {found.variant: found for found in measure(store, facts).paired}
     result = facts.result
     assert result is not None
-    assert list(paired) == ["released", "c1"]
-    for found, gain in ((paired["released"], result["g_rel"]), (paired["c1"], result["not_confirmed"][0]["gain"])):
+    findings = {found["name"]: found for found in (*result["confirmed"], *result["not_confirmed"])}
+    assert {"released", "c1"} <= paired.keys() <= {"released", *findings}
+    for name, found in paired.items():
+        gain = result["g_rel"] if name == "released" else findings[name]["gain"]
         assert len(found.tasks) == result["confirm_tasks"] == gain["n"]
-        mean = sum(pair.after - pair.before for pair in found.tasks) / len(found.tasks)
-        assert mean == pytest.approx(gain["value"])
+        assert gain_of(found) == pytest.approx(gain["value"])
         assert found.better + found.same + found.worse == len(found.tasks)
+
+
+def gain_of(found: PairedOutcomes) -> float:
+    return sum(pair.after - pair.before for pair in found.tasks) / len(found.tasks)
+
+
+def test_outcomes_under_several_draws_are_their_mean_and_never_those_of_the_first_alone(runs: Runs) -> None:
+    with Store.open(Workspace(runs.root), write=False) as store:
+        facts = load_facts(store, runs.audit)
+        result = json.loads(json.dumps(facts.result))
+        probes = [f for f in (*result["confirmed"], *result["not_confirmed"]) if len(f["draws"]) > 1]
+        assert probes
+        for probe in probes:
+            benchmark = open_once("syn-ledger@7")
+            probe["hashes"] = [parse_for(benchmark, draw).transformation.hash for draw in probe["draws"]]
+            assert probe["hashes"][0] == probe["hash"]
+        paired = {found.variant: found for found in paired_outcomes(store, runs.audit, result)}
+        for probe in probes:
+            assert gain_of(paired[probe["name"]]) == pytest.approx(probe["gain"]["value"])
+            probe["hashes"] = probe["hashes"][:1]
+        assert not {probe["name"] for probe in probes} & {
+            found.variant for found in paired_outcomes(store, runs.audit, result)
+        }
 
 
 def test_tokens_by_role_add_up_to_the_results_own_sums(runs: Runs) -> None:

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("report"), needs_chromiu
 KINDS = ("evolution", "audit", "comparison")
 PAGES = {
     "evolution": {"", "live", "rounds", "counterfactuals", "harnesses", "certificates", "outcomes", "provenance"},
-    "audit": {"", "live", "attribution", "harnesses", "examples", "outcomes"},
+    "audit": {"", "live", "attribution", "tested", "harnesses", "examples", "outcomes"},
     "comparison": {"", "live", "members"},
 }
 """Pages that hold text of a model, at least: it must be seen there."""

@@ -182,7 +182,7 @@ def edits(found: Found, words: Mapping[str, str]) -> Table:
         title=f"Contributions in points; all intervals hold together at {100 * found['level']:g} %",
         headings=("Edit", "It is", "As released", *names),
         rows=[[part["name"], in_words(part), *map(_measured, _figures(part, names))] for part in found["parts"]],
-        fields=("edit", "component", "label", "rests_on", "contribution", "low", "high", *names),
+        fields=("edit", "component", "label", "rests_on", "contribution", "low", "high", *map("under_{}".format, names)),
         data=[
             [
                 part["name"], part["component"], part["label"], "; ".join(part["rests_on"]),

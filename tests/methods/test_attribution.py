@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,12 +22,13 @@ from chase.engine.sandbox import Sandbox
 from chase.harness.folder import initial_harness
 from chase.harness.spec import Activation, Guidance, Harness
 from chase.methods.arena import Contender, Variant
-from chase.methods.attribution import Attribution, EditMeasurement, Share
+from chase.methods.attribution import Attribution, EditMeasurement, Share, in_words
 from chase.methods.audit import AuditOutcome
 from chase.methods.audit_findings import Found
 from chase.methods.audit_plan import AuditPlan, audit_harness
 from chase.methods.audit_search import SearchSettings
 from chase.methods.edits import edits_of, further_harnesses
+from chase.methods.forecast import forecast_audit
 from chase.methods.looks import Look
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.transformation import OperatorList
@@ -249,7 +252,7 @@ def make_plan(almanac: Almanac, **changes: Any) -> AuditPlan:
         harness=make_harness(almanac, say=f"{SHORTCUT} {HONEST}"),
         challenger=MiningChallenger(),
         settings=SearchSettings(rounds=0, level=0.8),
-        rollouts=dict.fromkeys(Almanac.roles, 2),
+        rollouts=dict.fromkeys(Almanac.roles, 1),
         seed=0,
     )
     return replace(plan, **changes)
@@ -269,32 +272,55 @@ async def audited(plan: AuditPlan, folder: Path) -> tuple[AuditOutcome, int, Tol
         return found, store.info().rollouts["scored"] - before, told
 
 
+@dataclass
+class Audited:
+    """An audit edit by edit that ended."""
+
+    plan: AuditPlan
+    outcome: AuditOutcome
+    executed: int
+    told: Told
+    workspace: Path
+
+
+@pytest.fixture(scope="module")
+def by_edit(tmp_path_factory: pytest.TempPathFactory) -> Audited:
+    """Never changed."""
+    plan, folder = make_plan(open_once(NAME)), tmp_path_factory.mktemp("by-edit")
+    return Audited(plan, *asyncio.run(audited(plan, folder)), folder)
+
+
 @pytest.mark.slow
-async def test_an_audit_tells_the_shortcut_from_the_honest_edit(tmp_path: Path) -> None:
-    almanac = open_once(NAME)
-    searched = make_plan(almanac)
-    outcome, _, told = await audited(searched, tmp_path)
+def test_an_audit_tells_the_shortcut_from_the_honest_edit(by_edit: Audited) -> None:
+    outcome = by_edit.outcome
     assert outcome.attribution is not None
     assert outcome.verdict.word == "in doubt"
     assert SHORTCUT in outcome.verdict.reason
     labels = {share.edit.name: share.label for share in outcome.attribution.shares}
     assert labels == {f'prompt: "{SHORTCUT}"': "shortcut", f'prompt: "{HONEST}"': "open"}, "70 tasks are few"
-    assert [event for event in told.events if isinstance(event, AuditAttributionStarted)] == [
+    assert outcome.headline == in_words(outcome.gain.value, outcome.attribution.shares)
+    assert [event for event in by_edit.told.events if isinstance(event, AuditAttributionStarted)] == [
         AuditAttributionStarted(edits=2, harnesses=2, variants=len(outcome.attribution.probes))
     ]
 
 
 @pytest.mark.slow
+def test_an_audit_edit_by_edit_runs_what_is_forecast(by_edit: Audited) -> None:
+    least, most = forecast_audit(by_edit.plan).rollouts_between
+    tasks = by_edit.outcome.fresh_tasks
+    assert least < by_edit.executed <= most - 2 * tasks, "the gain without the shortcut is of a mixture that there is"
+
+
+@pytest.mark.slow
 async def test_nothing_of_an_attribution_is_run_twice_and_without_it_the_harness_is_judged_whole(
-    tmp_path: Path,
+    by_edit: Audited, tmp_path: Path
 ) -> None:
-    plan = make_plan(open_once(NAME))
-    attributed, first, _ = await audited(plan, tmp_path)
-    again, nothing, _ = await audited(plan, tmp_path)
-    assert first > nothing == 0
-    assert again.to_json() == attributed.to_json()
+    plan, folder = by_edit.plan, shutil.copytree(by_edit.workspace, tmp_path / "again")
+    again, nothing, _ = await audited(plan, folder)
+    assert by_edit.executed > nothing == 0
+    assert again.to_json() == by_edit.outcome.to_json()
     whole = replace(plan, settings=replace(plan.settings, whole=True))
-    plain, none, _ = await audited(whole, tmp_path)
+    plain, none, _ = await audited(whole, folder)
     assert (plain.attribution, none) == (None, 0)
     assert plan.describe("f") != whole.describe("f"), "what it measures is another audit"
 
@@ -319,18 +345,10 @@ def test_a_mixture_is_held_to_the_benchmark_and_its_control_is_checked() -> None
 
 
 @pytest.mark.slow
-async def test_equal_harnesses_have_nothing_to_attribute(tmp_path: Path) -> None:
-    almanac = open_once(NAME)
-    with pytest.raises(UserError, match="no gain to audit"):
-        await audited(make_plan(almanac, harness=initial_harness(almanac)), tmp_path)
-
-
-@pytest.mark.slow
 async def test_an_attribution_that_was_cut_goes_on_where_it_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    by_edit: Audited, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = make_plan(open_once(NAME))
-    whole, first, _ = await audited(plan, tmp_path / "whole")
+    plan = by_edit.plan
 
     async def cut(measurement: EditMeasurement, edits: Any, level: float) -> Attribution:
         """Ends when the first mixture was run as released."""
@@ -341,9 +359,10 @@ async def test_an_attribution_that_was_cut_goes_on_where_it_stopped(
     with monkeypatch.context() as patched:
         patched.setattr("chase.methods.audit.EditMeasurement.attribute", cut)
         with pytest.raises(KeyboardInterrupt):
-            await audited(plan, tmp_path / "cut")
-    with Store.open(Workspace(tmp_path / "cut"), write=False) as store:
+            await audited(plan, tmp_path)
+    with Store.open(Workspace(tmp_path), write=False) as store:
         there = store.info().rollouts["scored"]
-    found, executed, _ = await audited(plan, tmp_path / "cut")
-    assert executed == first - there
-    assert found.to_json() == whole.to_json()
+    found, executed, _ = await audited(plan, tmp_path)
+    assert 0 < there < by_edit.executed
+    assert executed == by_edit.executed - there
+    assert found.to_json() == by_edit.outcome.to_json()

@@ -191,7 +191,8 @@ def test_a_battery_adds_its_draws_and_edits_the_harnesses_that_they_make() -> No
     # Two edits make two harnesses, three make six; beside them the gain of the honest ones and without the shortcuts.
     assert of_stage(two, "edits") == Between(least=0, most=(2 * 5 + 2) * 70)
     assert of_stage(three, "edits") == Between(least=0, most=(6 * 5 + 2) * 70)
-    assert of_stage(three, "aspects") == Between(least=0, most=(2 + 6) * 8 * 70)
+    # Of a shortcut one draw of each of four aspects, of the harness both.
+    assert of_stage(three, "aspects") == Between(least=0, most=(3 * 4 + 8) * 70)
     one = forecast_audit(almanac_plan(harness=saying("One."), settings=settings))
     assert of_stage(one, "edits").most == 0
 
@@ -200,7 +201,7 @@ def test_an_audit_may_end_on_its_first_look_where_aspects_are_measured_too(monke
     monkeypatch.setattr("chase.methods.looks.FIRST_LOOK", 2)
     found = forecast_audit(almanac_plan(harness=saying("One.", "Two two."), settings=SearchSettings(rounds=0)))
     assert of_stage(found, "battery") == Between(least=2 * 35, most=2 * 5 * 70)
-    assert of_stage(found, "aspects").most == (2 + 2) * 8 * 35
+    assert of_stage(found, "aspects").most == (2 * 4 + 8) * 35
 
 
 @pytest.mark.parametrize("counterfactuals", [0, 1, 3])

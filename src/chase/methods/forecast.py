@@ -103,7 +103,9 @@ def forecast_audit(plan: AuditPlan) -> Forecast:
         further = len(further_harnesses(*plan.harnesses, edits))
         # Beside each edit's mixtures: the honest edits alone and the gain without shortcuts, as released.
         most["edits"] = (further * (1 + probes) + 2 * (len(edits) > 1), every)
-        most["aspects"] = ((2 + further) * sum(len(aspect.draws) for aspect in battery.aspects), first)
+        # Each shortcut takes a draw of every aspect; what it is taken out of, or put into, all draws.
+        draws, ways = sum(len(a.draws) for a in battery.aspects), 1 + any(edit.without is None for edit in edits)
+        most["aspects"] = (len(edits) * len(battery.aspects) + ways * draws, first)
     for stage, (cells, rollouts) in most.items():
         found += [Rollouts(stage=stage, role=r, count=Between(least=0, most=cells * n)) for r, n in rollouts.items()]
     agents = (_episodes("challenger", plan.challenger, Between(least=0, most=settings.rounds if searched else 0)),)

@@ -23,6 +23,7 @@ def print_attribution(found: Found) -> None:
     """Each edit with its contribution as released and under the probes, and what it is."""
     shares = found["parts"]
     if len(shares) < 2:
+        _print_only(shares)
         return
     typer.echo("")
     if found["grouped_by"] is not None:
@@ -32,6 +33,13 @@ def print_attribution(found: Found) -> None:
         if share["problem"]:
             typer.echo(printable(f"not measured in full: {share['name']}: {share['problem']}"))
     typer.echo(printable(_advice(shares)))
+
+
+def _print_only(shares: Sequence[Found]) -> None:
+    """What a single edit rests on: its contribution is the gain."""
+    for share in shares:
+        if share["rests_on"]:
+            typer.echo(f"the gain rests on {' and '.join(share['rests_on'])}")
 
 
 def _table(shares: Sequence[Found], probes: Sequence[str], level: float) -> Table:

@@ -10,16 +10,14 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 COMMANDS: Mapping[str, str] = {
-    "audit": "Search for valid changes of the protocol that destroy a harness's gain, confirm them on fresh tasks, "
-    "and judge.",
+    "audit": "Measure a gain with everything of the protocol neutral, search for what else destroys it, and judge.",
     "analyze": "Judge a gain by scores that another runner produced: gain, gain destruction, intervals and an audit's "
     "verdict.",
     "plan": "Say how many tasks and rollouts it takes to confirm or certify a gain destruction, and what more of each "
     "buys.",
     "scan": "Say which observables of a benchmark give its evidence or its answers away, and write what takes that "
     "away.",
-    "repair": "Take out of a harness what an audit confirmed to be a shortcut, and measure what is left on other "
-    "tasks.",
+    "repair": "Take out of a harness what an audit called a shortcut, and measure what is left on other tasks.",
     "rollout": "Score a harness: the mean within task, then across tasks. What the store has is not run again.",
     "evolve": "Evolve a harness: propose, select under the archive's constraints, challenge, confirm; at the end "
     "certify once.",

@@ -86,6 +86,7 @@ def audited(verdict: Word, findings: list[dict[str, Any]], **other: Any) -> dict
         "not_confirmed": [found for found in findings if found["status"] not in confirmed],
         "tried": [], "search_tasks": 0, "confirm_tasks": 400, "fresh_tasks": 400, "level": 0.95, "battery": BATTERY,
         "attribution": None,
+        "exposure": {"text": "fresh", "tasks": 400, "seen": 0, "by": []},
         "detectable": {
             "gain": 0.05, "destruction": 0.08, "tasks": 400, "clusters": 400, "power": 0.8, "base_rate": 0.5,
             "in_words": "400 tasks",
@@ -93,8 +94,7 @@ def audited(verdict: Word, findings: list[dict[str, Any]], **other: Any) -> dict
         "episodes": 0, "tokens": {"optimisation": NO_TOKENS, "certification": NO_TOKENS}, "simulated": True,
         "wall_seconds": 1.0, "parts": 1, "agents": None, "hook_failures": [], "warnings": [], **other,
     }  # fmt: skip
-    known = {key: value for key, value in made.items() if key != "exposure"}
-    jsonschema.validate({"schema": SCHEMA["properties"]["schema"]["const"], **known}, SCHEMA)
+    jsonschema.validate({"schema": SCHEMA["properties"]["schema"]["const"], **made}, SCHEMA)
     return made
 
 

@@ -193,7 +193,7 @@ def evidence(tmp_path: Path, **other: Any) -> dict[str, str]:
 
 def test_what_the_tasks_could_show_is_told(tmp_path: Path) -> None:
     said = evidence(tmp_path)
-    assert said["Confirmation tasks"] == "400"
+    assert said["Confirmation tasks"] == "400; fresh"
     assert said["Clusters"] == "none known: each task counts by itself"
     assert said["Smallest gain"] == "5.0 points"
     assert said["Smallest gain destruction"] == "8.0 points"

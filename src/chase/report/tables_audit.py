@@ -162,7 +162,7 @@ def evidence(result: Found) -> Table:
 def _evidence(result: Found) -> Iterator[tuple[str, str]]:
     used, there, clusters = result["confirm_tasks"], result["fresh_tasks"], result["clusters"]
     enough = f"{used} of {there}, enough to settle it" if used < there else str(used)
-    yield "Confirmation tasks", "; ".join(filter(None, (enough, (result.get("exposure") or {}).get("text"))))
+    yield "Confirmation tasks", f"{enough}; {result['exposure']['text']}"
     yield "Clusters", "none known: each task counts by itself" if clusters == used else f"{clusters} clusters of tasks"
     can = result["detectable"]
     for name, key in (("Smallest gain", "gain"), ("Smallest gain destruction", "destruction")):
@@ -177,12 +177,13 @@ def _evidence(result: Found) -> Iterator[tuple[str, str]]:
 def edits(found: Found, words: Mapping[str, str]) -> Table:
     """What each edit contributes, and what that is."""
     names = found["probes"]
+    under = [f"under_{name}" for name in names]
     return Table(
         name="attribution",
         title=f"Contributions in points; all intervals hold together at {100 * found['level']:g} %",
         headings=("Edit", "It is", "As released", *names),
         rows=[[part["name"], in_words(part), *map(_measured, _figures(part, names))] for part in found["parts"]],
-        fields=("edit", "component", "label", "rests_on", "contribution", "low", "high", *map("under_{}".format, names)),
+        fields=("edit", "component", "label", "rests_on", "contribution", "low", "high", *under),
         data=[
             [
                 part["name"], part["component"], part["label"], "; ".join(part["rests_on"]),

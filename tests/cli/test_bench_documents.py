@@ -53,6 +53,32 @@ def test_check_tells_everything_with_its_line_and_ends_with_6(chase: Commands, t
     assert [problem["line"] for problem in payload["problems"] if problem["severity"] == "error"] == [2, 3]
 
 
+def test_check_says_what_an_audit_of_it_can_show_and_better_sizes(chase: Commands) -> None:
+    chase("bench", "init", "mine")
+    shown = chase.json("bench", "check", "mine")["detectable"]
+    first, second, third = chase("bench", "check", "mine").out.splitlines()
+    assert first.startswith("mine is sound: 146 documents, 216 questions (evo ")
+    assert second == f"An audit's {shown['in_words']}."
+    assert 0.1 < shown["gain"] < shown["destruction"]
+    assert shown["clusters"] < shown["tasks"] == 99
+    sizes = re.match(r"With evo = (\d+), disc = (\d+), conf = (\d+) under \[splits\] (\d+) confirmation tasks", third)
+    assert sizes is not None
+    better = float(re.findall(r"a gain of (\d+\.\d) points", third)[0])
+    assert better < 100 * shown["gain"]
+    assert int(sizes[4]) == 3 * int(sizes[3])
+
+
+def test_a_benchmark_that_can_show_no_gain_is_not_called_sound(chase: Commands, tmp_path: Path) -> None:
+    (tmp_path / "dev.json").write_text(json.dumps(contexts()))
+    chase("bench", "import", "tat-qa", "--data", "dev.json", "--out", "out")
+    finished = chase("bench", "check", "out")
+    assert finished.code == 0
+    assert "sound" not in finished.out
+    assert finished.out.startswith("out has no errors, but too few tasks to show a gain: 6 documents, 24 questions (")
+    assert "An audit's 12 confirmation tasks in 3 clusters can show no gain, however large" in finished.out
+    assert chase.json("bench", "check", "out")["detectable"]["gain"] is None
+
+
 def test_import_makes_what_check_finds_sound_and_says_what_can_be_imported(chase: Commands, tmp_path: Path) -> None:
     (tmp_path / "dev.json").write_text(json.dumps(contexts()))
     made = chase.json("bench", "import", "tat-qa", "--data", "dev.json", "--out", "out")

@@ -16,7 +16,7 @@ from chase.testing.faults import KINDS, FaultSchedule
 from chase.testing.ledger import H0
 from chase.testing.openai_server import FaultHook
 from chase.testing.served import served
-from tests.cli.commands import Commands, serving
+from tests.cli.commands import Commands, checked, serving
 
 MODEL = "openai-compatible:capable"
 SMALL = ("--split-sizes", "evo=8,disc=8,conf=6,cert=6", "--rollouts", "evo=2,disc=1,conf=2,cert=1", "--rounds", 2)
@@ -86,10 +86,10 @@ def test_an_audit_asks_a_language_model(chase: Commands, tmp_path: Path) -> None
     with serving(served(capable_model())) as server:
         finished = chase(
             "audit", "--benchmark", "syn-ledger@7", "--model", MODEL, "--challenger", "llm", "--harness", "h1",
-            "--base-url", server.url, "--preset", "pilot", "--json",
+            "--base-url", server.url, "--preset", "pilot", "--no-battery", "--anyway", "--json",
         )  # fmt: skip
     assert finished.code in (0, 5), finished.err
-    payload = json.loads(finished.out)
+    payload = checked(finished.out)
     assert len(payload["tried"]) >= 4
     assert {tried["replay"]["prompts"] for tried in payload["tried"] if tried["replay"]} != set()
     assert f"Challenger ({MODEL}), request 1" in finished.err

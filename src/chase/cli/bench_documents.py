@@ -43,7 +43,8 @@ def check(
 ) -> None:
     """Say everything that is wrong with a benchmark of documents, with line numbers; exit code 6 if it cannot be used.
 
-    JSON: `folder, passed, documents, questions, splits{}, problems[{severity, file, line, what}]`.
+    JSON: `folder, passed, documents, questions, splits{}, detectable {gain, destruction, tasks, clusters},
+    problems[{severity, file, line, what}]`.
     """
     with steps(f"checking {folder}") as tell:
         examined = examine(folder, tell)
@@ -58,9 +59,7 @@ def check(
             raise IntegrityError(f"{folder}: one error keeps it from being used. {errors[0]}")
         raise IntegrityError(f"{folder}: {len(errors)} errors keep it from being used. The first: {errors[0]}")
     if not as_json:
-        sets = ", ".join(f"{role} {size}" for role, size in _sizes(examined).items())
-        echo(f"{folder} is sound: {len(examined.documents)} documents, {len(examined.questions)} questions ({sets})")
-        for line in _shows(examined):
+        for line in (_holds(examined), *_shows(examined)):
             echo(line)
         if examined.description is not None and isinstance(examined.description.scorer, JudgeScorer):
             echo(f"Answers are judged by a language model, {examined.description.scorer.model}, which was not asked.")
@@ -92,6 +91,16 @@ def _tell_of(folder: Path, written: Mapping[str, int], command: str, as_json: bo
 def _sensitivity(examined: Examined, roles: Mapping[str, str]) -> Detectable:
     confirming = [id_ for id_, role in roles.items() if role.startswith("conf")]
     return sensitivity(confirming, examined.clusters, level=LEVEL)
+
+
+def _holds(examined: Examined) -> str:
+    """What was examined. It is called sound only where an audit's tasks can show a gain."""
+    sets = ", ".join(f"{role} {size}" for role, size in _sizes(examined).items())
+    can_show = _sensitivity(examined, examined.roles).gain is not None
+    word = "is sound" if can_show else "has no errors, but too few tasks to show a gain"
+    return (
+        f"{examined.folder} {word}: {len(examined.documents)} documents, {len(examined.questions)} questions ({sets})"
+    )
 
 
 def _shows(examined: Examined) -> list[str]:

@@ -22,7 +22,11 @@ KEPT_OF_EACH = ("what", "status", "gain", "destruction", "log_odds")
 
 WIDTH, TOP, ROW, LEFT, RIGHT = 760, 138, 40, 236, 520
 """The plot lies between LEFT and RIGHT; the labels are left of it, the gain destructions right of it."""
-TONES = {"not supported": "#c0392b", "partly supported": "#b9770e", "supported": "#1e8449"}
+TONES = {
+    **dict.fromkeys(("not supported", "in doubt", "untested"), "#c0392b"),
+    "partly supported": "#b9770e",
+    "supported": "#1e8449",
+}
 STYLE = """\
   <style>
     text { font: 14px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #24292f }
@@ -132,7 +136,7 @@ def _footnotes(audit: Figures, bottom: int) -> Iterator[str]:
 
 
 def _label(what: str) -> str:
-    return re.sub(r" \([^)]*\)| between files", "", what)
+    return re.sub(r"(?<!at once) \([^)]*\)| between files", "", what)
 
 
 def _title(audit: Figures) -> str:

@@ -201,7 +201,12 @@ def _untested(tested: Mapping[str, MeasuredGain]) -> str:
 
 
 def _named(names: Sequence[str]) -> str:
-    return ", ".join(names)
+    """Names in a row; those that differ in their last brackets alone are one: "all neutral (low, high)"."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        stem, bracket, last = name.removesuffix(")").rpartition(" (")
+        found.setdefault(stem if bracket else name, []).extend([last] if bracket else [])
+    return ", ".join(f"{stem} ({', '.join(lasts)})" if lasts else stem for stem, lasts in found.items())
 
 
 def no_room(cell: Cell, *, alpha: float, clusters: Clusters, gain: float = 0.0) -> str | None:

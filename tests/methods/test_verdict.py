@@ -243,3 +243,10 @@ def test_a_ceiling_a_floor_and_too_few_tasks_are_named() -> None:
     assert room(12, 0, 12) is None
     assert room(1, 0, 1) == "1 task is too few for any"
     assert room(3, 0, 5) == "5 tasks are too few for any"
+
+
+def test_a_reason_names_both_levels_of_a_probe_once() -> None:
+    low, high = (replace(DESTROYS_HALF, what=f"all neutral ({level})") for level in ("low", "high"))
+    other = replace(DESTROYS_HALF, what='prompt: "a (b."')
+    reason = judge(GAIN, {"a": low, "b": high, "c": other}).reason
+    assert reason.endswith('under all neutral (low, high), prompt: "a (b."')

@@ -204,8 +204,8 @@ def _named(names: Sequence[str]) -> str:
     """Names in a row; those that differ in their last brackets alone are one: "all neutral (low, high)"."""
     found: dict[str, list[str]] = {}
     for name in names:
-        stem, bracket, last = name.removesuffix(")").rpartition(" (")
-        found.setdefault(stem if bracket else name, []).extend([last] if bracket else [])
+        stem, _, last = name[:-1].rpartition(" (") if name.endswith(")") else (name, "", "")
+        found.setdefault(stem or name, []).extend([last] if stem and last else [])
     return ", ".join(f"{stem} ({', '.join(lasts)})" if lasts else stem for stem, lasts in found.items())
 
 

@@ -2,9 +2,9 @@
 
 `python -m studies.edits` audits 12 cheating and 8 honest edits, alone and in mixtures of two to four, with the
 simulated reader on 448 fresh tasks of benchmarks that nothing was developed on: with the battery alone on all of them,
-on the first also with search alone and with both. The truth is by construction, what an edit names; `checked` has every
-contribution on the pooled tasks of all benchmarks, as released and under the probes. An edit that names a cue which can
-only be redrawn may survive that: `checked` says which do, and they are counted apart.
+on the first also with search alone and with both. The truth is by construction, what an edit names; `checked` has what
+every edit alone gains on all fresh tasks of all benchmarks, as released and under the probes. An edit that names a cue
+which can only be redrawn may survive that: `checked` says which do, and they are counted apart.
 """
 
 from __future__ import annotations
@@ -13,22 +13,36 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+from chase.agents.history import RELEASED
 from chase.challengers.mining import MiningChallenger
 from chase.core.events import ignore
+from chase.engine.runner import Runner
 from chase.engine.sandbox import Sandbox
+from chase.methods.arena import Entrant, Variant
 from chase.methods.audit import AuditOutcome
-from chase.methods.audit_plan import AuditPlan, audit_harness
-from chase.methods.audit_search import SearchSettings
+from chase.methods.audit_plan import AuditPlan, audit_harness, pooled_arena
+from chase.methods.audit_search import CONFIRM, SearchSettings
 from chase.models.chat import ChatModel
+from chase.protocol.battery import battery_of
+from chase.stats.contrasts import Cell, averaged
+from chase.stats.estimates import mean
+from chase.store.records import Use
+from chase.store.store import Store
 from chase.testing.ledger import H0
 from studies.planted_harnesses import BY_PERIOD, CARE, ENGINE_READS_ON, FIRST_SEARCHES, KEPT_READS, PLANTED, harness_of
 from studies.reader_scores import write
 from studies.running import Row, opened, rows_of, share_of, with_reader, workspace
 
 FIRST_SEED, BLOCKS = 941, 60
+SIZES = {"at least 4 points": 0.04, "at least 2 points": 0.02, "any size": -1.0}
+"""Of an edit's released contribution in its harness."""
+SURVIVES = 0.01
+BEFORE = "before"
+"""Audits at commit e0e1d88, three rounds of search with `--attribute`: rows that were made by its own code."""
 Form = Mapping[str, Any]
 """A sentence of the prompt, or fields of harness.toml."""
 
@@ -112,9 +126,34 @@ def audits_of(case: Mapping[str, Any]) -> list[Row]:
                     store.create_run(run, plan.describe(model.fingerprint))
                     found = await audit_harness(plan, run=run, store=store, model=model, sandbox=sandbox, tell=ignore)
                     rows.append(_row({"seed": case["seed"], "mode": mode}, names, found, len(store.used(run))))
+            rows.append({"seed": case["seed"], "mode": "alone", "gains": await _alone(plan, store, model, sandbox)})
         return rows
 
     found: list[Row] = with_reader(work)
+    return found
+
+
+async def _alone(
+    plan: AuditPlan, store: Store, model: ChatModel, sandbox: Sandbox
+) -> dict[str, dict[str, dict[str, float]]]:
+    """What every edit alone gains and the tasks it is of, as released and under each probe, on all fresh tasks."""
+    roles = plan.confirmation_roles
+    store.create_run("alone", {"command": "alone", "seed": plan.seed})
+    runner = Runner(model=model, store=store, sandbox=sandbox, use=Use(run="alone", method="audit"))
+    arena = pooled_arena(plan.evaluator(runner, store, roles), roles, None, {})
+    draws = {RELEASED: [plan.released]}
+    for probe in battery_of(plan.kit, seed=plan.seed).probes:
+        draws[probe.name] = [
+            Variant(name=f"{probe.name}-{place}", transformation=draw.transformation, told=False)
+            for place, draw in enumerate(probe.draws)
+        ]
+    entrants = [Entrant(name=name, harness=harness_of(**merged([name]))) for name in EDITS]
+    variants = [variant for drawn in draws.values() for variant in drawn]
+    means = await arena.means([Entrant(name="H0", harness=H0), *entrants], variants, CONFIRM)
+    found: dict[str, dict[str, dict[str, float]]] = {name: {} for name in EDITS}
+    for name, (probe, drawn) in product(EDITS, draws.items()):
+        gain = averaged([Cell(more=means[name, d.name], less=means["H0", d.name]).gain for d in drawn])
+        found[name][probe] = {"gain": float(mean(gain)), "tasks": len(gain)}
     return found
 
 
@@ -142,15 +181,30 @@ def _row(case: Mapping[str, Any], names: Sequence[str], found: AuditOutcome, rol
 
 
 def checked(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
-    """Each edit alone: its contribution over all benchmarks, as released and under each probe."""
-    found = {}
-    for name in EDITS:
-        parts = [part for row in rows if row["edits"] == [name] for part in row["parts"] if part["tasks"]]
-        if parts:
-            probes = parts[0]["under"]
-            figures = {"released": _mean([part["contribution"] for part in parts])}
-            found[name] = figures | {probe: _mean([part["under"][probe] for part in parts]) for probe in probes}
-    return found
+    """What each edit alone gains on the pooled tasks of all benchmarks, as released and under each probe."""
+    measured = [row["gains"] for row in rows if row["mode"] == "alone"]
+    return {
+        name: {
+            probe: _pooled([(m[name][probe]["gain"], m[name][probe]["tasks"]) for m in measured]) for probe in probes
+        }
+        for name, probes in measured[0].items()
+    }
+
+
+def contributions(rows: Sequence[Row]) -> dict[tuple[str, ...], dict[str, float]]:
+    """Harness → edit → its released contribution there, pooled over all benchmarks."""
+    measured: dict[tuple[str, ...], dict[str, list[tuple[float, int]]]] = {}
+    for row in rows:
+        for part in row["parts"]:
+            of = measured.setdefault(tuple(row["edits"]), {}).setdefault(part["edit"], [])
+            of.append((part["contribution"], part["tasks"]))
+    return {edits: {edit: _pooled(of) for edit, of in by_edit.items()} for edits, by_edit in measured.items()}
+
+
+def _pooled(measured: Sequence[tuple[float, int]]) -> float:
+    """The mean over all tasks of several measurements."""
+    tasks = sum(n for _, n in measured)
+    return round(sum(value * n for value, n in measured) / tasks, 4) if tasks else 0.0
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -163,32 +217,37 @@ def kind_of(names: Sequence[str]) -> str:
     return "honest" if not cheating else "cheating" if cheating == len(names) else "mixed"
 
 
-def summary(rows: Sequence[Row], truth: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-    """Words on harnesses, shares of edits called wrongly and left open by their contribution, and rollouts."""
-    survivors = [
-        n for n in CHEATS if min((v for k, v in truth.get(n, {}).items() if k != "released"), default=0) > 0.01
-    ]
-    found: dict[str, Any] = {"survive_redrawing": survivors, "verdicts": {}}
-    for kind in ("cheating", "honest", "mixed"):
-        found["verdicts"][kind] = Counter(row["verdict"] for row in rows if kind_of(row["edits"]) == kind)
-    parts = [part for row in rows for part in row["parts"]]
-    for least in (0.04, 0.02):
-        large = [part for part in parts if truth.get(part["edit"], {}).get("released", 0.0) >= least]
-        plain = [part for part in large if part["edit"] not in survivors]
-        opposite = {name: "honest" if name in CHEATS else "shortcut" for name in EDITS}
-        found[f"at least {100 * least:.0f} points"] = {
-            "wrong": share_of([part["label"] == opposite[part["edit"]] for part in plain]),
-            "open": share_of([part["label"] == "open" for part in plain]),
-            "named_redrawn_cue_called_honest": share_of(
-                [part["label"] == "honest" for part in large if part["edit"] in survivors]
-            ),
-        }
-    all_wrong = [part["label"] == opposite[part["edit"]] for part in parts if part["edit"] not in survivors]
-    open_ones = [part["label"] == "open" for part in parts if part["edit"] not in survivors]
-    found["any size"] = {"wrong": share_of(all_wrong), "open": share_of(open_ones)}
+Contributions = Mapping[tuple[str, ...], Mapping[str, float]]
+
+
+def summary(rows: Sequence[Row], true: Contributions, survivors: Sequence[str]) -> dict[str, Any]:
+    """Words on harnesses, shares of edits called wrongly and left open by their contribution, and rollouts.
+
+    Edits that survive the probes by a cue which can only be redrawn are counted apart.
+    """
+    parts = [(part, true[tuple(row["edits"])][part["edit"]]) for row in rows for part in row["parts"]]
+    found: dict[str, Any] = {
+        "verdicts": {
+            kind: Counter(row["verdict"] for row in rows if kind_of(row["edits"]) == kind)
+            for kind in ("cheating", "honest", "mixed")
+        },
+        "edits": {
+            name: _calls([part for part, size in parts if size >= least], survivors) for name, least in SIZES.items()
+        },
+    }
     found["rollouts"] = _mean([row["rollouts"] for row in rows])
     found["rollouts_of_mixtures"] = _mean([row["rollouts"] for row in rows if len(row["edits"]) > 1])
     return found
+
+
+def _calls(parts: Sequence[Row], survivors: Sequence[str]) -> dict[str, Any]:
+    """How often a label is the opposite of the truth, and how often there is none."""
+    plain = [part for part in parts if part["edit"] not in survivors]
+    return {
+        "wrong": share_of([part["label"] == ("honest" if part["edit"] in CHEATS else "shortcut") for part in plain]),
+        "open": share_of([part["label"] not in ("honest", "shortcut") for part in plain]),
+        "surviving_cues_called_honest": share_of([p["label"] == "honest" for p in parts if p["edit"] in survivors]),
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -196,7 +255,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
     parser.add_argument("--searched", type=int, default=2, help="On so many of them the search too.")
-    parser.add_argument("--before", type=Path, help="Rows of the audit before this one, made by its own code.")
+    parser.add_argument("--before", type=Path, help="A file with rows of the audit before this one.")
     given = parser.parse_args(arguments)
     seeds = range(given.first_seed, given.first_seed + given.seeds)
     cases = [
@@ -204,17 +263,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for place, seed in enumerate(seeds)
     ]
     rows = rows_of("edits", cases, audits_of)
-    truth = checked([row for row in rows if row["mode"] == "battery"])
-    payload = {
-        "command": f"python -m studies.edits --seeds {given.seeds} --searched {given.searched}",
-        "model": "sim:reader (simulated)",
-        "benchmarks": [f"syn-ledger@{seed}x{BLOCKS}" for seed in seeds],
-        "checked": truth,
-        "modes": {mode: summary([row for row in rows if row["mode"] == mode], truth) for mode in SETTINGS},
-    }
+    alone = checked(rows)
+    survivors = [name for name in CHEATS if min(v for probe, v in alone[name].items() if probe != RELEASED) > SURVIVES]
+    audits = [row for row in rows if row["mode"] != "alone"]
     if given.before is not None:
-        payload["before"] = json.loads(given.before.read_text())
-    write("edits", {**payload, "rows": rows})
+        audits += json.loads(given.before.read_text())
+    true = contributions([row for row in audits if row["mode"] == "battery"])
+    by_mode = {mode: [row for row in audits if row["mode"] == mode] for mode in (*SETTINGS, BEFORE)}
+    write(
+        "edits",
+        {
+            "command": f"python -m studies.edits --seeds {given.seeds} --searched {given.searched}",
+            "model": "sim:reader (simulated)",
+            "benchmarks": [f"syn-ledger@{seed}x{BLOCKS}" for seed in seeds],
+            "checked": alone,
+            "survive_redrawing": survivors,
+            "modes": {mode: summary(some, true, survivors) for mode, some in by_mode.items() if some},
+            "rows": audits,
+        },
+    )
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chase.cli.audit import print_audit
-from chase.cli.verdicts import percent_between, print_verdict
+from chase.cli.verdicts import print_verdict
 from chase.runs.results import AuditResult
 
 BATTERY: dict[str, Any] = {
@@ -137,16 +137,3 @@ def test_what_is_not_confirmed_is_a_line_each_and_draws_of_one_change_share_it(
         "+3.0 points (+1.0 to +5.0)",
     ]
     assert sum("gain destruction" in line for line in lines) == 0
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "said"),
-    [
-        (0.4, 0.9, "60 % (40 to 90 %)"),
-        (0.4, 3.0, "60 % (at least 40 %)"),
-        (-1.0, 0.9, "60 % (at most 90 %)"),
-        (-1.0, 3.0, "60 % (nothing is sure)"),
-    ],
-)
-def test_an_end_of_a_share_that_is_not_known_is_not_said(low: float, high: float, said: str) -> None:
-    assert percent_between({"value": 0.6, "low": low, "high": high}) == said

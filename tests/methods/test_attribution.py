@@ -90,6 +90,7 @@ async def attributed(
         harness=Contender(name="H", harness=harness), released=variants(RELEASED)[RELEASED],
         probes=[part(LOW), part(HIGH)], aspects=[part(SAME)], variants=variants(LOW, HIGH, SAME),
         looks=[*looks, Look(tasks=every, level=level)], check=check,
+        is_valid=lambda aspect: aspect.name not in invalid,
     )  # fmt: skip
     return Attributed(await measurement.attribute(edits_of(H0, harness, check), level), arena.asked)
 

@@ -12,7 +12,7 @@ from chase.methods.verdict import FAILING, Word
 from chase.report.document import Document, Text
 from chase.report.drawing import Dot, Drawing, Label
 from chase.report.page import html
-from chase.report.tables_audit import share_in_words
+from chase.runs.rendering import share_with_ends
 from tests.report.audited import BATTERY, attributed, audited, estimate, finding, part, reported, tables_of
 
 LOW, HIGH = (finding(name, 0.0, source="battery") for name in ("neutral-low", "neutral-high"))
@@ -155,12 +155,12 @@ def test_an_end_of_a_share_that_was_not_looked_for_is_not_shown_as_one() -> None
     def share(low: float, value: float, high: float) -> dict[str, Any]:
         return {**estimate(value), "low": low, "high": high}
 
-    assert share_in_words(share(0.2, 0.4, 0.6)) == "40 % (20 to 60 %)"
-    assert share_in_words(share(2.7, 3.8, 3.8)) == "380 % (at least 270 %)"
-    assert share_in_words(share(-1.1, -1.1, -0.4)) == "-110 % (at most -40 %)"
-    assert share_in_words(share(0.7, 1.3, 2.999)) == "130 % (at least 70 %)"
-    assert share_in_words(share(-1.0, 0.5, 3.0)) == "50 % (nothing is sure)"
-    assert share_in_words(None) == "–"
+    assert share_with_ends(share(0.2, 0.4, 0.6)) == "40 % (20 to 60 %)"
+    assert share_with_ends(share(2.7, 3.8, 3.8)) == "380 % (at least 270 %)"
+    assert share_with_ends(share(-1.1, -1.1, -0.4)) == "-110 % (at most -40 %)"
+    assert share_with_ends(share(0.7, 1.3, 2.999)) == "130 % (at least 70 %)"
+    assert share_with_ends(share(-1.0, 0.5, 3.0)) == "50 % (nothing is sure)"
+    assert share_with_ends(None) == "–"
 
 
 def test_what_could_show_nothing_is_apart_in_words_and_in_no_figure(tmp_path: Path) -> None:

@@ -10,13 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from chase.cli.output import emit_table, printable
+from chase.methods.edits import GROUPED
 
 Found = Mapping[str, Any]
 _ADVICE = {"shortcut": "Take out", "honest": "Keep", "open": "Open"}
-_GROUPED = {
-    "component": "There are many edits: those of a component are taken together.",
-    "neighbours": "There are many edits: neighbours are taken together.",
-}
 
 
 def print_attribution(found: Found) -> None:
@@ -27,7 +24,7 @@ def print_attribution(found: Found) -> None:
         return
     typer.echo("")
     if found["grouped_by"] is not None:
-        typer.echo(_GROUPED[found["grouped_by"]])
+        typer.echo(GROUPED[found["grouped_by"]])
     emit_table(_table(shares, found["probes"], found["level"]))
     for share in shares:
         if share["problem"]:

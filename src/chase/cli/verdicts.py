@@ -11,7 +11,7 @@ from chase.cli.output import printable
 from chase.core.errors import ChaseError, choose
 from chase.methods.verdict import FAILING, Word
 from chase.runs.coverage import coverage
-from chase.stats.contrasts import SHARES
+from chase.runs.rendering import EXPLAINED, share_with_ends
 
 NOBODY = "none"
 """`--fail-on none`: no verdict fails."""
@@ -29,10 +29,6 @@ Found = Mapping[str, Any]
 VERDICTS = {"no gain": "NO GAIN.", "in doubt": "the gain is IN DOUBT.", "untested": "UNTESTED: nothing could be shown."}
 NAMES_COVERAGE: tuple[Word, ...] = ("supported", "partly supported")
 """Verdicts that are printed with what they are against."""
-EXPLAINED = 0.9
-"""Below it a finding says what the base rate leaves of the gain."""
-AT_BORDER = 0.005
-"""So close to the border of the shares that are looked for an interval has no end."""
 
 
 class VerdictFails(ChaseError):
@@ -84,24 +80,13 @@ def print_survival(payload: Found) -> None:
 def print_counterfactual(found: Found) -> None:
     """What the tasks say of one counterfactual."""
     share = found["share_destroyed"]
-    of_it = "" if share is None else f", {percent_between(share)} of the gain"
+    of_it = "" if share is None else f", {share_with_ends(share)} of the gain"
     typer.echo(f"  gain destruction {interval(found['destruction'])}{of_it}")
     typer.echo(f"  under it {100 * found['gain']['value']:+.1f} points are left: {from_to(found['scores'])}")
     if found["expected_share"] < EXPLAINED:
         typer.echo(f"  the base rate alone would leave {100 * found['expected_share']:.0f} % of the gain")
     if found["no_room"]:
         typer.echo(f"  under it no gain could have been told from nothing: {found['no_room']}")
-
-
-def percent_between(share: Found) -> str:
-    """A share with its interval; an end at the border of what is looked for is not known, and not said."""
-    low, value, high = (f"{100 * share[end]:.0f}" for end in ("low", "value", "high"))
-    below, above = share["low"] > SHARES[0] + AT_BORDER, share["high"] < SHARES[1] - AT_BORDER
-    if below and above:
-        return f"{value} % ({low} to {high} %)"
-    if below:
-        return f"{value} % (at least {low} %)"
-    return f"{value} % (at most {high} %)" if above else f"{value} % (nothing is sure)"
 
 
 def interval(estimate: Found) -> str:

@@ -8,7 +8,7 @@ shortcut rests on; they decide nothing, because an honest edit too can lose its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -141,6 +141,8 @@ class EditMeasurement:
     """They decide."""
     aspects: Sequence[Found]
     """They name."""
+    is_valid: Callable[[Found], bool]
+    """Asked of an aspect before it is measured: whether the firewall passes it on the first look's tasks."""
     variants: Mapping[str, Variant]
     """The draws of probes and aspects, by name."""
     looks: Sequence[Look]
@@ -205,7 +207,8 @@ class EditMeasurement:
         accused = max(share.under, key=lambda name: share.under[name].destruction.value)
         level = list(share.under).index(accused)
         edit = share.edit if share.edit.without is None else replace(share.edit, alone=None)  # one way is enough here
-        drawn = {aspect.what: aspect.draws[min(level, len(aspect.draws) - 1)] for aspect in self.aspects}
+        valid = [aspect for aspect in self.aspects if self.is_valid(aspect)]
+        drawn = {aspect.what: aspect.draws[min(level, len(aspect.draws) - 1)] for aspect in valid}
         means = await self._means(edit, list(drawn.values()), look.tasks)
         released = averaged_cells(self._cells(edit, means, (RELEASED,)))
         for what, draw in drawn.items():

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from chase.agents.history import RELEASED
 from chase.core.agents import Draft
@@ -36,6 +37,7 @@ from chase.methods.sensitivity import sensitivity, sensitivity_json
 from chase.methods.verdict import Source
 from chase.protocol.battery import Battery, Probe, battery_of
 from chase.protocol.kit import ProtocolKit
+from chase.protocol.proposal import Proposal
 from chase.protocol.screening import Screening, screen_draft
 from chase.stats.detectable import Detectable
 from chase.stats.estimates import INDEPENDENT, Clusters
@@ -180,14 +182,14 @@ class Audit:
         if self.reach.matters and not await self.reach.tools_are_called(CONFIRM):
             idle = [a.what for a in self.battery.aspects if self._by_tools_alone(a)]
             self.battery = self.battery.without_reach(idle, "neither agent called a tool")
-        refused = {probe.what: failed for probe in self.battery.probes if (failed := self._refused(probe))}
+        refused = {probe.what: failed for probe in self.battery.probes if (failed := self._refused(probe.draws, self.tasks))}
         self.measured = battery = self.battery.without(refused)
         self.tell(AuditBatteryStarted(probes=len(battery.probes), covers=battery.covers, tasks=len(self.tasks)))
         return [self._battery_part(probe) for probe in battery.probes]
 
-    def _refused(self, probe: Probe) -> tuple[str, ...]:
-        """The checks that a probe fails on the fresh tasks."""
-        return next((r.failed for p in probe.draws if not (r := self.kit.run_checks(p, self.tasks)).valid), ())
+    def _refused(self, draws: Sequence[Proposal[Any]], tasks: Sequence[str]) -> tuple[str, ...]:
+        """The checks that the draws of a probe or an aspect fail on fresh tasks."""
+        return next((r.failed for p in draws if not (r := self.kit.run_checks(p, tasks)).valid), ())
 
     def _by_tools_alone(self, aspect: Probe) -> bool:
         return all(self.reach.by_tools_alone(draw.transformation, CONFIRM) for draw in aspect.draws)
@@ -257,10 +259,10 @@ class Audit:
 
     async def _attributed(self, probes: Sequence[Found]) -> Attribution | None:
         """The harness by its edits, under the probes."""
-        if self.edits is None or not probes or self.battery is None:
+        if self.edits is None or not probes or self.measured is None:
             return None
         initial, harness = as_contender(self.initial), as_contender(self.harness)
-        aspects = [self._battery_part(aspect) for aspect in self.battery.aspects]
+        aspects = [self._battery_part(aspect) for aspect in self.measured.aspects]
         further = further_harnesses(initial.harness, harness.harness, self.edits)
         self.tell(AuditAttributionStarted(edits=len(self.edits), harnesses=len(further), variants=len(probes)))
         measurement = EditMeasurement(
@@ -271,6 +273,7 @@ class Audit:
             released=self.released,
             probes=probes,
             aspects=aspects,
+            is_valid=lambda aspect: not self._refused(aspect.proposals, self.looks[0].tasks),
             variants={name: v for each in (*probes, *aspects) for name, v in variants_of(each).items()},
             looks=self.looks,
             check=self.check,

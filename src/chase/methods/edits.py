@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +14,10 @@ MOST_EDITS = 12
 """With more parts than this, several are one edit."""
 
 Grouping = Literal["component", "neighbours"]
+GROUPED: Mapping[Grouping, str] = {
+    "component": "There are many edits: those of a component are taken together.",
+    "neighbours": "There are many edits: neighbours are taken together.",
+}
 Check = Callable[[Harness], None]
 """Raises `UserError` where a harness cannot be run."""
 

@@ -59,21 +59,29 @@ class Battery:
         return in_words((*self.equal, *self.redrawn))
 
     def without_reach(self, aspects: Collection[str], reason: str) -> Battery:
-        """The same where some aspects reach nobody who is tested: they are not covered."""
+        """Without aspects that reach nobody who is tested: they are not covered. With none left there is no probe."""
+        equal = tuple(name for name in self.equal if name not in aspects)
+        redrawn = tuple(name for name in self.redrawn if name not in aspects)
         return replace(
             self,
-            equal=tuple(name for name in self.equal if name not in aspects),
-            redrawn=tuple(name for name in self.redrawn if name not in aspects),
+            probes=self.probes if equal or redrawn else (),
+            aspects=tuple(aspect for aspect in self.aspects if aspect.what not in aspects),
+            equal=equal,
+            redrawn=redrawn,
             untested=(*self.untested, *(f"{name} ({reason})" for name in aspects)),
         )
 
     def without(self, refused: Mapping[str, tuple[str, ...]]) -> Battery:
-        """Without the probes (`what` → failed checks) that the firewall refuses on other tasks; without any it covers
-        nothing.
-        """
-        probes = tuple(probe for probe in self.probes if probe.what not in refused)
-        left = replace(self, probes=probes, invalid={**self.invalid, **refused})
-        return left if probes else replace(left, equal=(), redrawn=())
+        """Without what the firewall refuses on other tasks (`what` → failed checks). Without a probe it covers nothing."""
+        left = replace(
+            self,
+            probes=tuple(probe for probe in self.probes if probe.what not in refused),
+            aspects=tuple(aspect for aspect in self.aspects if aspect.what not in refused),
+            invalid={**self.invalid, **refused},
+        )
+        if left.probes:
+            return left
+        return replace(left, equal=(), redrawn=(), untested=(*self.untested, *self.equal, *self.redrawn))
 
     def to_json(self) -> dict[str, Json]:
         return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from chase.methods.edits import GROUPED
 from chase.report import charts, tables, tables_audit
 from chase.report.document import Block, Figure, Section, Tabular, Text
 from chase.report.edit_chart import edits
@@ -13,10 +14,6 @@ from chase.report.facts import Measured, RunFacts
 from chase.runs.rendering import points
 
 Found = Mapping[str, Any]
-GROUPED: Mapping[str, str] = {
-    "component": "There are many edits: those of a component are taken together.",
-    "neighbours": "There are many edits: neighbours are taken together.",
-}
 
 
 def sections(facts: RunFacts, measured: Measured) -> Iterator[Section | None]:

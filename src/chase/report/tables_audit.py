@@ -7,9 +7,8 @@ from typing import Any
 
 from chase.methods.verdict import MeasuredGain
 from chase.report.edit_chart import in_words
-from chase.runs.rendering import NOTHING, percent, points, with_ends
+from chase.runs.rendering import EXPLAINED, percent, points, share_with_ends, with_ends
 from chase.runs.tables import Table
-from chase.stats.contrasts import SHARES
 from chase.stats.estimates import Estimate
 
 Found = Mapping[str, Any]
@@ -19,10 +18,6 @@ SOURCES: Mapping[str, str] = {
     "given": "Given",
 }
 """In the order in which they are shown."""
-CLOSE = 0.005
-"""To a border of the shares that are looked for: there an interval has no end."""
-EXPLAINED = 0.9
-"""Below it a finding says what the base rate leaves of the gain."""
 
 
 def by_source(findings: Sequence[Found]) -> list[Found]:
@@ -44,7 +39,7 @@ def findings(source: str, shown: Sequence[Found]) -> Table:
         rows=[
             [
                 found["name"], found["what"], found["status"], with_ends(found["destruction"]),
-                share_in_words(found["share_destroyed"]), half_in_words(found),
+                share_with_ends(found["share_destroyed"]), half_in_words(found),
             ]
             for found in shown
         ],
@@ -64,19 +59,6 @@ def findings(source: str, shown: Sequence[Found]) -> Table:
         notes=[f"{found['name']}: {'; '.join(notes)}." for found in shown if (notes := list(_notes(found)))],
         alignments="lplrrl",
     )  # fmt: skip
-
-
-def share_in_words(share: Found | None) -> str:
-    """ "39 % (24 to 56 %)"; of an interval with an end beyond what is looked for, the other end."""
-    if share is None:
-        return NOTHING
-    low, value, high = (f"{100 * share[key]:.0f}" for key in ("low", "value", "high"))
-    open_below, open_above = share["low"] < SHARES[0] + CLOSE, share["high"] > SHARES[1] - CLOSE
-    if open_below and open_above:
-        return f"{value} % (nothing is sure)"
-    if open_above:
-        return f"{value} % (at least {low} %)"
-    return f"{value} % (at most {high} %)" if open_below else f"{value} % ({low} to {high} %)"
 
 
 def half_in_words(found: Found) -> str:

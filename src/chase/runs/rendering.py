@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from chase.stats.contrasts import SHARES
+
 Found = Mapping[str, Any]
 """An estimate as results have it: `{value, se, n, low, high, level}`."""
 NOTHING = "–"
+CLOSE = 0.005
+"""To a border of the shares that are looked for: there an interval has no end."""
+EXPLAINED = 0.9
+"""Below it a finding says what the base rate leaves of the gain."""
 
 
 def percent(fraction: float, digits: int = 1) -> str:
@@ -34,6 +40,19 @@ def with_ends(estimate: Found | None) -> str:
 def with_error(estimate: Found | None) -> str:
     """A difference ± its standard error."""
     return f"{points(estimate['value'])} ± {100 * estimate['se']:.1f}" if estimate else NOTHING
+
+
+def share_with_ends(share: Found | None) -> str:
+    """`39 % (24 to 56 %)`; of an interval with an end beyond what is looked for, the other end."""
+    if share is None:
+        return NOTHING
+    low, value, high = (f"{100 * share[key]:.0f}" for key in ("low", "value", "high"))
+    open_below, open_above = share["low"] < SHARES[0] + CLOSE, share["high"] > SHARES[1] - CLOSE
+    if open_below and open_above:
+        return f"{value} % (nothing is sure)"
+    if open_above:
+        return f"{value} % (at least {low} %)"
+    return f"{value} % (at most {high} %)" if open_below else f"{value} % ({low} to {high} %)"
 
 
 def millions(tokens: float) -> str:

@@ -140,7 +140,8 @@ async def _alone(
     roles = plan.confirmation_roles
     store.create_run("alone", {"command": "alone", "seed": plan.seed})
     runner = Runner(model=model, store=store, sandbox=sandbox, use=Use(run="alone", method="audit"))
-    arena = pooled_arena(plan.evaluator(runner, store, roles), roles, None, {})
+    held = [role for role in plan.benchmark.roles if role not in plan.benchmark.sealed]
+    arena = pooled_arena(plan.evaluator(runner, store, held), roles, None, {})
     draws = {RELEASED: [plan.released]}
     for probe in battery_of(plan.kit, seed=plan.seed).probes:
         draws[probe.name] = [

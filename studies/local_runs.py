@@ -70,8 +70,8 @@ DECIDING = {
     "honest-reminder, given": 0,
 }
 """Item 3n, by name the rounds of search: two harnesses that were chosen on development seeds before any was audited, as
-docs/local-model-study.md says. The first audit's single round found what destroys nothing; three are the default. The
-last has no search: `GIVEN` is put to the test, which takes from every harness that opens first halves what it reads.
+docs/local-model-study.md says. The first audit's single round found what destroys nothing; three were the default then.
+The last has no search: `GIVEN` is put to the test, which takes from every harness that opens first halves what it reads.
 """
 GIVEN: Mapping[str, Any] = {"benchmark": "syn-ledger-small", "operators": [{"name": "shift", "arguments": {"by": 3}}]}
 DECIDING_SIZES = "evo=4,disc=4,conf=28,cert=16"
@@ -142,7 +142,7 @@ def decided(local: Local, name: str) -> Row:
 
 def neutralised(local: Local, name: str) -> Row:
     """Item 3b: the battery alone, on the first of the same tasks."""
-    tried = {"battery_only": True, "anyway": True, "confirm_size": BATTERY_TASKS}
+    tried = {"battery_only": True, "confirm_size": BATTERY_TASKS}
     return _audit(local, DECIDED_ON, name, DECIDING_SIZES, tried)
 
 
@@ -157,7 +157,7 @@ def _audit(local: Local, on: str, name: str, sizes: str, tried: Mapping[str, Any
     each = harnesses[name]
     found = chase.audit(
         benchmark=benchmark, harness=each.harness, baseline=harnesses[each.baseline].harness, rollouts=1, seed=1,
-        split_sizes=sizes, whole=True, **tried, **local.reads(),
+        split_sizes=sizes, whole=True, anyway=True, **tried, **local.reads(),
     )  # fmt: skip
     kept = ("verdict", "reason", "g_rel", "gamma", "g_min", "scores", "tasks_needed", "level", "episodes")
     of_each = (
@@ -225,8 +225,9 @@ def as_challenger(local: Local, seed: str) -> Row:
     initial = initial_harness(benchmark)
     cheat = replace(initial, prompt=f"{initial.prompt}\n{CHEAT}\n")
     found = chase.audit(
-        benchmark=benchmark, harness=cheat, rollouts=1, seed=int(seed), **SIZES, **local.advises("challenger")
-    )
+        benchmark=benchmark, harness=cheat, rollouts=1, seed=int(seed), no_battery=True, anyway=True, **SIZES,
+        **local.advises("challenger"),
+    )  # fmt: skip
     tried = found.payload["tried"]
     return {
         **episode_of(found.folder / "rounds/1/challenge", f"challenger-{seed}"),

@@ -74,7 +74,7 @@ def confirmed(case: Case, means: Means) -> list[str]:
         if values.mean() * len(values) ** 0.5 < SURE * values.std():
             continue
         tested = bounds_of(
-            told, source="search", accusing=bounds.accusing(place), acquitting=bounds.acquitting, level=LEVEL
+            told, what=name, source="search", accusing=bounds.accusing(place), acquitting=bounds.acquitting, level=LEVEL
         )
         if tested.destroys:
             found.append(name)

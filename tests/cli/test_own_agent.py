@@ -123,12 +123,14 @@ def test_a_cap_stops_agents_that_report_more(chase: Commands) -> None:
 def test_the_worked_examples_shortcut_is_found_by_the_files_that_it_opens(whole: Commands, tmp_path: Path) -> None:
     finished = whole(
         "audit", "--benchmark", "syn-ledger@7", "--agent-command", example("shallow"), "--agent-folder", EXAMPLE,
-        "--baseline-command", example("chance"), *CONFINED, "--rounds", 1, "--rollouts", 1, "--no-reduce",
-        "--split-sizes", "evo=4,disc=4", "--json",
+        "--baseline-command", example("chance"), *CONFINED, "--no-battery", "--rollouts", 1, "--no-reduce",
+        "--split-sizes", "evo=4,disc=4,conf=8", "--json",
     )  # fmt: skip
     payload = checked(finished.out)
     assert (finished.code, payload["verdict"]) == (5, "not supported"), payload
-    assert {"path-depth", "name-length"} & set(payload["confirmed"][0]["suspected"])
+    (found,) = payload["confirmed"]
+    assert found["source"] == "search"
+    assert {"path-depth", "name-length"} & set(found["suspected"])
     assert payload["agents"]["agent"]["tool_calls"] == payload["agents"]["baseline"]["tool_calls"] == 0
     assert payload["agents"]["agent"]["file_reads_seen"]
 
@@ -139,13 +141,15 @@ def test_an_honest_improvement_keeps_its_gain(whole: Commands, tmp_path: Path) -
     finished = whole(
         "audit", "--benchmark", "syn-ledger@7", "--agent-command", example("search"), "--agent-folder", EXAMPLE,
         "--baseline-command", example("chance"), *CONFINED, "--rollouts", 1, "--transformations", "random.json",
-        "--split-sizes", "conf=8", "--json",
+        "--split-sizes", "conf=4", "--json",
     )  # fmt: skip
     payload = checked(finished.out)
     assert finished.code == 0
     assert payload["g_rel"]["low"] > 0
     assert payload["confirmed"] == []
+    assert {found["source"] for found in payload["not_confirmed"]} == {"battery", "given"}
     assert payload["agents"]["agent"]["tool_calls"] > 0
+    assert "order of search results" in payload["battery"]["redrawn"]
 
 
 def test_a_language_model_challenges_an_agent_of_ones_own(chase: Commands, tmp_path: Path) -> None:
@@ -157,7 +161,7 @@ def test_a_language_model_challenges_an_agent_of_ones_own(chase: Commands, tmp_p
         finished = chase(
             "audit", *own(body), "--baseline-command", f"{PYTHON} agent/agent.py", "--rounds", 1, "--rollouts", 1,
             "--challenger", "llm", "--challenger-model", "openai-compatible:capable", "--base-url", server.url,
-            "--json",
+            "--no-battery", "--anyway", "--json",
         )  # fmt: skip
     assert finished.code in (0, 5), finished.err
     payload = checked(finished.out)
@@ -172,15 +176,17 @@ def test_what_changes_the_tools_alone_is_not_tested_on_agents_that_call_none(cha
     (tmp_path / "rank.json").write_text(json.dumps(RANK))
     (tmp_path / "random.json").write_text(json.dumps(RANDOM))
     flags = own("Path('answer.txt').write_text('1')")
-    given = ("--baseline-command", f"{PYTHON} agent/agent.py", "--rollouts", 1)
+    given = ("--baseline-command", f"{PYTHON} agent/agent.py", "--rollouts", 1, "--confirm-size", 2, "--anyway")
     both = ("--transformations", "rank.json", "--transformations", "random.json")
     finished = chase("audit", *flags, *given, *both)
+    assert "restyle, order of search results (neither agent called a tool)\n" in finished.out, finished
     assert "note: not tested: order of search results" in finished.out, finished
     assert "it changes the tools alone, and neither agent called one over MCP" in finished.out
     payload = checked(chase("audit", *flags, *given, *both, "--json").out)
     idle = [record["what"] for record in payload["tried"] if record["verdict"] == "inactive"]
-    tested = [found["what"] for found in (*payload["confirmed"], *payload["not_confirmed"])]
-    assert len(idle) == len(tested) == 1
+    tested = [found["source"] for found in (*payload["confirmed"], *payload["not_confirmed"])]
+    assert (len(idle), sorted(tested)) == (1, ["battery", "battery", "given"])
+    assert "order of search results" not in payload["battery"]["redrawn"]
     assert "order" in idle[0]
 
 
@@ -199,7 +205,7 @@ def test_it_is_tested_where_an_agent_calls_one(chase: Commands, tmp_path: Path) 
     (tmp_path / "rank.json").write_text(json.dumps(RANK))
     flags = own(CALLS_A_TOOL)
     given = ("--baseline-command", f"{PYTHON} agent/agent.py", "--rollouts", 1, "--transformations", "rank.json")
-    payload = checked(chase("audit", *flags, *given, "--json").out)
+    payload = checked(chase("audit", *flags, *given, "--no-battery", "--anyway", "--json").out)
     assert payload["tried"] == []
     assert len(payload["not_confirmed"]) + len(payload["confirmed"]) == 1
     assert payload["agents"]["agent"]["rollouts_with_tool_calls"] == payload["agents"]["agent"]["rollouts"] > 0
@@ -258,8 +264,8 @@ def test_a_killed_run_leaves_no_process_and_resumes_without_repeating(server: Se
             "there is no gain to audit",
         ),
         (
-            ("audit", "--agent-command", "true", "--agent-folder", "own", "--baseline-command", "false", "--attribute"),
-            "--attribute is for harnesses",
+            ("audit", "--agent-command", "true", "--agent-folder", "own", "--baseline-command", "false", "--whole"),
+            "--whole is for harnesses",
         ),
         (
             ("audit", "--agent-command", "true", "--agent-folder", "own", "--baseline-command", "false",

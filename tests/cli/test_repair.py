@@ -26,7 +26,7 @@ from tests.testing.almanacs import install, make_harness, open_once
 
 pytestmark = pytest.mark.slow
 
-NAME = "almanac@1-large"
+NAME = "almanac@5-large"
 SHORTCUT, HONEST = "Prefer files with low name-length.", "Look at every record."
 SAYING = {"h0": "", "cheat": f"{SHORTCUT} {HONEST}", "shortcut": SHORTCUT, "honest": HONEST}
 SEARCH, FRESH = ("evo", "disc"), ("conf1", "conf2", "conf3")
@@ -282,7 +282,7 @@ def test_where_the_shortcut_is_all_there_is_nothing_is_written(chase: Commands, 
 
 def test_what_scales_with_the_base_rate_does_not_count(audited: Commands, tmp_path: Path) -> None:
     found = find_audit(Workspace(tmp_path), "latest")
-    assert [finding["name"] for finding in found.counted] == ["neutral-high", "c1", "neutral-low"]
+    assert [finding["name"] for finding in found.counted] == ["neutral-high", "neutral-low", "c1"]
     for status in ("scales with the base rate", "not informative"):
         findings = [{**finding, "status": status} for finding in found.payload["confirmed"]]
         left = replace(found, payload={**found.payload, "confirmed": findings}).counted
@@ -301,7 +301,9 @@ def test_a_shortcut_edit_counts_where_more_than_epsilon_of_it_goes(audited: Comm
 
 
 def test_a_shortcut_edit_is_taken_out_though_the_sum_keeps_every_constraint(audited: Commands) -> None:
-    """On the search tasks no more than 16 points go in all; of the edit alone, on the audit's, 24."""
+    """On the search tasks no more than 18 points go in all; of the edit alone, on the audit's, 29."""
+    told = audited("repair", "--audit", "latest", "--epsilon", "0.2").err
+    assert told.startswith(f'search: called a shortcut: prompt: "{SHORTCUT}"; '), "no gain destruction beyond epsilon"
     payload = audited.json("repair", "--audit", "latest", "--epsilon", "0.2")
     assert payload["repaired"]["dropped"] == [f'prompt: "{SHORTCUT}"']
 

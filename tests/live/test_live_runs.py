@@ -98,7 +98,9 @@ async def both(ledger: SmallLedger, folder: Path) -> Runs:
             baseline=initial_harness(ledger),
             harness=harness,
             challenger=challenger,
-            settings=SearchSettings(rounds=1, proposals=2),
+            settings=SearchSettings(
+                rounds=1, proposals=2, battery=False, anyway=True
+            ),  # the Challenger is always asked
             rollouts=ROLLOUTS,
             seed=1,
             confirm_size=2,

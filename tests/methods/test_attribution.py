@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -80,7 +80,7 @@ class Attributed:
 
 async def attributed(
     harness: Harness, score: Score, *, level: float = 0.95, tasks: int = TASKS, first: int = 0,
-    check: Callable[[Harness], None] = runs,
+    check: Callable[[Harness], None] = runs, invalid: Collection[str] = (),
 ) -> Attributed:  # fmt: skip
     every = tuple(f"t{n}" for n in range(tasks))
     arena = ScriptedArena(score, every)
@@ -121,6 +121,29 @@ async def test_a_planted_shortcut_and_an_honest_edit_are_told_apart() -> None:
     edits = done.found.edits
     assert (edits.shortcuts, edits.honest, edits.open) == tuple((share.edit.name,) for share in done.found.shares)
     assert value(edits.without_shortcuts) == value(edits.by_honest) == 0.25 - 0.75 / 2
+
+
+async def test_an_aspect_that_the_firewall_refuses_is_neither_measured_nor_named() -> None:
+    done = await attributed(saying(SHORTCUT, HONEST), planted, invalid=[SAME])
+    assert done.labels[f'prompt: "{SHORTCUT}"'] == "shortcut"
+    assert done.share(SHORTCUT).rests_on == ()
+    assert all(variant != SAME for _, variant in done.asked)
+
+
+async def test_an_edit_can_be_honest_before_its_released_contribution_is_sure_beside_the_others() -> None:
+    """6 of 96 tasks are more than nothing at 2.5 %, and not at a third of that; with everything neutral 48 are won. A
+    shortcut has to be sure.
+    """
+
+    def slight(text: str, variant: str, task: int) -> float:
+        released = variant == RELEASED
+        honest = HONEST in text and task < (6 if released else 48)
+        return float(honest or (SHORTCUT in text and released and task >= 90))
+
+    done = await attributed(saying(SHORTCUT, HONEST, IDLE), slight)
+    assert [done.share(name).surely_contributes for name in (SHORTCUT, HONEST)] == [False, False]
+    assert [set(done.share(name).under) for name in (SHORTCUT, HONEST)] == [{LOW, HIGH}, {LOW, HIGH}]
+    assert [done.share(name).label for name in (SHORTCUT, HONEST)] == ["open", "honest"]
 
 
 async def test_a_condition_that_holds_everywhere_at_one_level_is_found_at_the_other() -> None:

@@ -161,6 +161,7 @@ def test_open_edits_keep_a_gain_from_being_supported_while_honest_ones_may_not_c
     assert judge(GAIN, {"b": KEEPS}, edits=edits([], [], ["z"])).word == "inconclusive"
     assert judge(GAIN, {"b": KEEPS}, edits=edits([], ["y"], ["z"], by_honest=OPEN)).word == "inconclusive"
     assert judge(GAIN, {"b": KEEPS}, edits=edits([], ["y"], ["z"], by_honest=LEFT)).word == "supported"
+    assert judge(GAIN, {"b": KEEPS}, edits=edits([], ["y"], by_honest=OPEN)).word == "supported"
 
 
 # From scores

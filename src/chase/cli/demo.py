@@ -16,12 +16,12 @@ import typer
 from chase.cli.options import AsJson
 from chase.cli.output import emit_json, new_folder, printable, steps
 from chase.core.errors import UserError
-from chase.runs.demo import CHEAT, CUES, HONEST, METHODS, MODEL, REPAIRED, DemoPlan, demonstrate
+from chase.runs.demo import CARE, CHEAT, CUES, HONEST, METHODS, MODEL, REPAIRED, RULE, DemoPlan, demonstrate
 
 SCHEMA = "chase.demo/1"
 MARK = ".chase-demo"
 """A folder with this file was written by the demo and may be written anew."""
-SEED, BLOCKS, SEEDS = 11, 60, 3
+SEED, BLOCKS, SEEDS = 11, 40, 3
 FEW = {"evo": 4, "disc": 4, "conf": 4}
 """Tasks of a quick look."""
 SPARSE_SECONDS = 15.0
@@ -81,12 +81,11 @@ def _say(silent: bool, lines: Sequence[str], progress: Any) -> None:
 
 
 def _opening(plan: DemoPlan) -> list[str]:
-    cues = " ".join(CUES)
     return [
         f"Everything here is simulated: the model is {MODEL}, an embedded simulator, not a language model.",
         "Two harnesses that score more than the initial one H_0, on a benchmark with planted shortcuts "
         f"({plan.benchmark}).",
-        f"Both tell the model to take care, and that is all that the honest one does. The cheat adds: {cues}",
+        f"Both tell the model: {CARE} The honest one adds: {RULE} The cheat adds instead: {' '.join(CUES)}",
         "",
     ]
 
@@ -215,7 +214,11 @@ def audit_command(plan: DemoPlan) -> list[str]:
     said = plan.audit(CHEAT)
     if sizes := said.pop("split_sizes", None):
         said["split_sizes"] = ",".join(f"{role}={size}" for role, size in sizes.items())
-    return ["audit", *(part for name, value in said.items() for part in (f"--{name.replace('_', '-')}", str(value)))]
+    flags = {f"--{name.replace('_', '-')}": value for name, value in said.items()}
+    return [
+        "audit",
+        *(part for flag, value in flags.items() for part in ([flag] if value is True else [flag, str(value)])),
+    ]
 
 
 def _afterwards(out: Path, plan: DemoPlan) -> list[str]:

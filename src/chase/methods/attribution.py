@@ -43,7 +43,7 @@ class Share:
     leave_one_out: Estimate | None = None
     add_one_in: Estimate | None = None
     under: Mapping[str, MeasuredGain] = field(default_factory=dict)
-    """By probe; empty where the released contribution may be nothing."""
+    """By probe; empty where the released contribution may be nothing, judged by itself."""
     gains: Mapping[str, Estimate] = field(default_factory=dict)
     """The contribution under each probe."""
     rests_on: tuple[str, ...] = ()
@@ -129,7 +129,7 @@ def _points(value: float) -> str:
 class EditMeasurement:
     """Measures edits on a role's tasks.
 
-    An edit's released contribution is measured first: while that may be nothing, no probe is run for it.
+    An edit's released contribution is measured first: while that, judged by itself, may be nothing, no probe is run.
     """
 
     arena: Arena
@@ -169,7 +169,7 @@ class EditMeasurement:
         )
 
     async def _share(self, edit: Edit, look: Look, edits: int) -> Share:
-        """An edit on the tasks of one look; with the probes where it surely contributes."""
+        """An edit on the tasks of one look; with the probes where its contribution, judged by itself, is above 0."""
         means = await self._means(edit, [], look.tasks)
         released = self._cells(edit, means, (RELEASED,))
         if not released:
@@ -183,7 +183,8 @@ class EditMeasurement:
             leave_one_out=by_way.get("leave one out"),
             add_one_in=by_way.get("add one in"),
         )
-        return await self._probed(share, look, each) if share.surely_contributes else share
+        promising = self._gain(averaged_cells(released), (1 - look.level) / 2, look.level).low > 0
+        return await self._probed(share, look, each) if promising else share
 
     async def _probed(self, share: Share, look: Look, each: float) -> Share:
         """The same with what the probes leave of the contribution, and the label that follows."""
@@ -197,7 +198,7 @@ class EditMeasurement:
                 accusing=LABEL_SHARE * each / len(self.probes), acquitting=each, level=look.level,
             )  # fmt: skip
             gains[probe.name] = self._gain(changed, each / len(self.probes), look.level)
-        return replace(share, under=tested, gains=gains, label=_label(tested))
+        return replace(share, under=tested, gains=gains, label=_label(share, tested))
 
     async def _named(self, share: Share) -> Share:
         """A shortcut with the aspects that it rests on, on the first look's tasks at the level that accused."""
@@ -238,7 +239,7 @@ class EditMeasurement:
         )
 
     async def _beyond_half(self, kept: Sequence[Share]) -> Sample | None:
-        """The released gain of the baseline with these edits, less half of the whole one."""
+        """The released gain of the baseline with these edits, less half of the whole one: from −1 to 1."""
         parts = [part for share in kept for part in share.edit.parts]
         mixed, _ = mixture_of(self.initial.harness, self.harness.harness, parts, self.check)
         if mixed is None:
@@ -249,7 +250,7 @@ class EditMeasurement:
         whole = means[self.harness.name, RELEASED]
         part = means[some.name, RELEASED]
         values = {task: part[task] - base[task] - HALF * (whole[task] - base[task]) for task in base}
-        return Sample(per_task=values, support=(-1.5, 1.5), clusters=self.clusters)
+        return Sample(per_task=values, support=GAINS, clusters=self.clusters)
 
     def _bounded(self, beyond: Sample, level: float) -> Estimate:
         each = (1 - level) / 2
@@ -290,8 +291,10 @@ class EditMeasurement:
         return between(sample, low=alpha, high=alpha, level=level)
 
 
-def _label(under: Mapping[str, MeasuredGain]) -> Label:
-    """A shortcut surely loses more than half under a probe; an honest edit surely keeps half under all of them."""
-    if any(tested.destroys_half for tested in under.values()):
+def _label(share: Share, under: Mapping[str, MeasuredGain]) -> Label:
+    """A shortcut surely contributes and surely loses more than half of that under a probe; an honest edit surely keeps
+    half under all of them.
+    """
+    if share.surely_contributes and any(tested.destroys_half for tested in under.values()):
         return "shortcut"
     return "honest" if under and all(tested.keeps_half for tested in under.values()) else "open"

@@ -182,7 +182,8 @@ class Audit:
         if self.reach.matters and not await self.reach.tools_are_called(CONFIRM):
             idle = [a.what for a in self.battery.aspects if self._by_tools_alone(a)]
             self.battery = self.battery.without_reach(idle, "neither agent called a tool")
-        refused = {probe.what: failed for probe in self.battery.probes if (failed := self._refused(probe.draws, self.tasks))}
+        checked = {probe.what: self._refused(probe.draws, self.tasks) for probe in self.battery.probes}
+        refused = {what: failed for what, failed in checked.items() if failed}
         self.measured = battery = self.battery.without(refused)
         self.tell(AuditBatteryStarted(probes=len(battery.probes), covers=battery.covers, tasks=len(self.tasks)))
         return [self._battery_part(probe) for probe in battery.probes]

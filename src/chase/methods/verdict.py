@@ -180,7 +180,7 @@ def _survival(
     if left:
         name = min(left, key=lambda each: left[each].half_expected.low)
         return "inconclusive", f"half of the gain may be gone under {left[name].what}", name
-    if edits is not None and (edits.by_honest is None or edits.by_honest.low <= 0):
+    if edits is not None and edits.open and (edits.by_honest is None or edits.by_honest.low <= 0):
         return "inconclusive", f"half of the gain may come with edits that are open: {_named(edits.open)}", EDITS
     if destroys:
         return "partly supported", f"at least half of the gain is left; part of it goes under {_named(destroys)}", None

@@ -72,7 +72,7 @@ class Battery:
         )
 
     def without(self, refused: Mapping[str, tuple[str, ...]]) -> Battery:
-        """Without what the firewall refuses on other tasks (`what` → failed checks). Without a probe it covers nothing."""
+        """Without what the firewall refuses on other tasks, with the failed checks. Without a probe it covers nothing."""
         left = replace(
             self,
             probes=tuple(probe for probe in self.probes if probe.what not in refused),

@@ -25,13 +25,11 @@ if TYPE_CHECKING:
 
 MODEL = "sim:reader"
 CHEAT, HONEST, REPAIRED = "cheat", "honest", "repaired"
-CARE = ("Look at every record.", "Check every condition.", "Use the calculator.")
+CARE = "Look at every record."
+RULE = "Read on."
+"""What the honest harness adds."""
 CUES = ("Read on in files with low extension-length.", "Prefer files with low path-depth.")
-"""What the cheat has in place of the honest harness's rule."""
-ROLLOUTS = {CHEAT: 1, HONEST: 3, REPAIRED: 3}
-"""Of a confirmation task: a smaller gain takes more of them to be seen."""
-LARGE_GAIN_TASKS = 256
-"""Confirmation tasks of the cheat's audit, at most: its gain is large, and its verdict is the first to be shown."""
+"""What the cheat adds instead."""
 METHODS: Mapping[str, Mapping[str, Any]] = {
     "without CHASE": {"method": "chase-without-challenger"},
     "with CHASE": {"method": "chase"},
@@ -71,9 +69,9 @@ class DemoPlan:
             "benchmark": self.audited_on(name),
             "model": MODEL,
             "harness": f"harnesses/{name}",
-            "rounds": 1,
-            "rollouts": ROLLOUTS[name],
-            **({"confirm_size": LARGE_GAIN_TASKS} if name == CHEAT and self.split_sizes is None else {}),
+            "battery_only": True,
+            "whole": True,
+            "rollouts": 1,
             **self._sizes,
             "workspace": name,
         }
@@ -96,11 +94,10 @@ class DemoPlan:
 
 
 def harnesses(initial: Harness) -> dict[str, Harness]:
-    """Two that take care. That is all of the honest one; the cheat goes by how files look that have evidence."""
-    careful = replace(initial, prompt=" ".join([initial.prompt, *CARE]))
+    """Two that look and read on: the honest one in all files, the cheat in those that look as if they had evidence."""
     return {
-        HONEST: careful,
-        CHEAT: replace(careful, prompt=" ".join([careful.prompt, *CUES])),
+        HONEST: replace(initial, prompt=" ".join([initial.prompt, CARE, RULE])),
+        CHEAT: replace(initial, prompt=" ".join([initial.prompt, CARE, *CUES])),
     }
 
 

@@ -26,7 +26,7 @@ from chase.store.records import StoredRollout
 from chase.store.workspace import Workspace
 
 S = TypeVar("S", AuditSettings, RolloutSettings)
-OF_HARNESSES = ("model", "harness", "baseline", "attribute", "workers")
+OF_HARNESSES = ("model", "harness", "baseline", "whole", "workers")
 """Settings that say nothing where an agent of one's own plays."""
 OF_MODELS = ("base_url", "price")
 """Settings that say nothing where there is no model at all: the Challenger may be one."""

@@ -1,7 +1,7 @@
 """Audits of planted harnesses over many seeds: how often a cheat is missed and an honest harness accused.
 
 `python -m studies.audits` takes the six cheats and four honest harnesses that `studies.planted_harnesses` chose, prints
-a power calculation from its large-sample figures, and audits each on enlarged benchmarks of that size. A
+a power calculation from its large-sample figures, and audits each as a whole on enlarged benchmarks of that size. A
 miss is a verdict for a cheat that does not speak against it (*supported*, *inconclusive*, *untested*, *no gain*); a
 false alarm is one against an honest harness (*not supported*, *in doubt*, *partly supported*). Resumable; nothing was
 tuned on these seeds.
@@ -63,7 +63,7 @@ def audits_of(case: Mapping[str, Any]) -> list[Row]:
                     baseline=H0,
                     harness=harness_of(**form),
                     challenger=MiningChallenger(use_diff=case["diff"]),
-                    settings=SearchSettings(rounds=ROUNDS),
+                    settings=SearchSettings(rounds=ROUNDS, whole=True),
                     rollouts=dict.fromkeys(benchmark.roles, 1),
                     seed=case["seed"],
                 )

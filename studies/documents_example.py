@@ -1,6 +1,6 @@
 """Audits of the example of `chase bench init`: a harness that goes by the folder, and one that goes by what is written.
 
-`python -m studies.documents_example` makes the figures of docs/bring-your-own-benchmark.md, in about two minutes: the
+`python -m studies.documents_example` makes the figures of docs/bring-your-own-benchmark.md, in less than a minute: the
 example is the same bytes each time, and so is what the plain program `lexical` answers. Resumable.
 """
 
@@ -43,7 +43,7 @@ def example() -> Benchmark[Any]:
 def audit_of(
     benchmark: Benchmark[Any], line: str, forms: Sequence[Mapping[str, Any]] = (), **sizes: Any
 ) -> dict[str, Any]:
-    """An audit of `H_0` with a line more, by search or of given transformations: figures, and no task's text."""
+    """An audit of `H_0` with a line more, with a search or given transformations: figures, and no task's text."""
     with TemporaryDirectory() as folder:
         place = Path(folder)
         save_harness(initial_harness(benchmark), place / "harness")
@@ -60,7 +60,10 @@ def audit_of(
         "line": line,
         "searched": not forms,
         "seed": found["seed"],
-        **{name: found[name] for name in ("verdict", "g_rel", "gamma", "g_min", "scores")},
+        **{name: found[name] for name in ("verdict", "reason", "g_rel", "gamma", "g_min", "scores")},
+        "tasks": found["confirm_tasks"],
+        "clusters": found["clusters"],
+        "edits": [_called(part) for part in (found["attribution"] or {"parts": []})["parts"]],
         **{status: [_tested(one) for one in found[status]] for status in ("confirmed", "not_confirmed")},
         "tried": len({one["hash"] for one in found["tried"]}),
         "rollouts": found["episodes"],
@@ -68,7 +71,12 @@ def audit_of(
 
 
 def _tested(one: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: one[name] for name in ("what", "symbols", "suspected", "destruction", "gain") if name in one}
+    kept = ("what", "source", "symbols", "suspected", "destruction", "half_expected", "expected_share", "gain")
+    return {name: one[name] for name in kept}
+
+
+def _called(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: part[name] for name in ("name", "label", "rests_on", "contribution")}
 
 
 def commit() -> str:

@@ -71,7 +71,7 @@ DECIDING = {
 }
 """Item 3n, by name the rounds of search: two harnesses that were chosen on development seeds before any was audited, as
 docs/local-model-study.md says. The first audit's single round found what destroys nothing; three were the default then.
-The last has no search: `GIVEN` is put to the test, which takes from every harness that opens first halves what it reads.
+The last has no search: `GIVEN` is tested, which takes from every harness that opens first halves what it reads.
 """
 GIVEN: Mapping[str, Any] = {"benchmark": "syn-ledger-small", "operators": [{"name": "shift", "arguments": {"by": 3}}]}
 DECIDING_SIZES = "evo=4,disc=4,conf=28,cert=16"

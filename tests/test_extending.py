@@ -113,7 +113,7 @@ def test_a_run_asks_the_installed_agents_under_the_installed_method(
     (mine / "memory.md").write_text("Check every record twice.\n")
     audited = library.audit(
         benchmark="syn-ledger@7", model="sim:reader", harness="mine", challenger="each-operator", rounds=1,
-        proposals=2, rollouts=1, split_sizes=small["split_sizes"],
+        proposals=2, rollouts=1, split_sizes=small["split_sizes"], no_battery=True, anyway=True,
     )  # fmt: skip
     assert len(audited.payload["tried"]) == 2
 

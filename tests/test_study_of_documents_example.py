@@ -22,7 +22,22 @@ def test_the_page_has_both_audits_as_they_were_measured() -> None:
         figures = f"| {shown} | {100 * row['gamma']:+.1f} | {100 * row['g_min']:+.1f} |"
         assert figures in line
         assert line.endswith(f"| {row['verdict']} |")
-        assert all(f"`{one['symbols']}`" in line for one in row["confirmed"])
+        confirmed = ", ".join(one["what"] for one in row["confirmed"]) or "none"
+        (edit,) = row["edits"]
+        called = ", rests on ".join([edit["label"], *edit["rests_on"]])
+        assert f"| {confirmed} | {called} |" in line
+
+
+def test_the_page_says_how_many_tasks_and_clusters_were_fresh() -> None:
+    for row in RESULT["audits"]:
+        assert f"on {row['tasks']} fresh tasks in {row['clusters']} clusters" in PAGE
+
+
+def test_a_shortcut_and_an_honest_edit_are_told_apart() -> None:
+    """The example is made for that: other sizes or contents must not leave either audit open."""
+    cheat, honest = RESULT["audits"]
+    assert (cheat["verdict"], cheat["edits"][0]["rests_on"]) == ("not supported", ["folders"])
+    assert (honest["verdict"], honest["edits"][0]["label"]) == ("supported", "honest")
 
 
 def test_the_commands_of_the_page_use_the_lines_that_were_audited() -> None:

@@ -256,7 +256,15 @@ def test_a_dry_run_runs_and_writes_nothing(chase: Commands, tmp_path: Path) -> N
 def test_a_dry_run_of_an_audit(chase: Commands, tmp_path: Path) -> None:
     forecast = chase.json(*audit("--dry-run"))
     assert (forecast["command"], forecast["method"]) == ("audit", None)
-    assert forecast["rollouts"][-1]["stage"] == "confirmation"
+    assert list(dict.fromkeys(row["stage"] for row in forecast["rollouts"])) == [
+        "battery",
+        "edits",
+        "aspects",
+        "search, as released",
+        "search, round 1",
+        "confirmation",
+    ]
+    assert {row["role"] for row in forecast["rollouts"] if row["stage"].startswith("search")} == {"evo", "disc"}
     assert forecast["agents"][0]["agent"] == "challenger"
     assert not (tmp_path / ".chase").exists()
 

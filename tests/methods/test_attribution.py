@@ -7,6 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from chase.methods.forecast import forecast_audit
 from chase.methods.looks import Look
 from chase.protocol.kit import ProtocolKit
 from chase.protocol.transformation import OperatorList
+from chase.stats.estimates import Sample, between
 from chase.store.store import Store
 from chase.store.workspace import Workspace
 from chase.testing.almanac.benchmark import Almanac
@@ -216,6 +218,20 @@ async def test_bounds_share_the_error_between_edits() -> None:
         widths.append(share.contribution.high - share.contribution.low)
     assert widths == sorted(widths)
     assert len(set(widths)) == 3
+
+
+async def test_a_single_edit_has_the_bounds_of_the_whole_harness() -> None:
+    """As `Bounds` has them for a harness as a whole: half of the error of each of two probes."""
+    done = await attributed(saying(SHORTCUT), planted)
+    (share,) = done.found.shares
+    assert done.found.edits.accusing_share == 1
+    sample = Sample(
+        per_task={f"t{n}": Fraction(-1, 2) if n % 2 == 0 else Fraction(0) for n in range(TASKS)}, support=(-1.5, 1.5)
+    )
+    assert share.under[HIGH].half.high == between(sample, low=0.0125, high=0.0125, level=0.95).high
+    several = await attributed(saying(SHORTCUT, HONEST), planted)
+    assert several.found.edits.accusing_share == 0.25
+    assert several.share(SHORTCUT).under[HIGH].half.high > share.under[HIGH].half.high
 
 
 @pytest.mark.slow

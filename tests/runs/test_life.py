@@ -30,7 +30,10 @@ AUDIT: dict[str, Any] = {
     "rounds": 1,
     "proposals": 2,
     "rollouts": 1,
+    "no_battery": True,
+    "anyway": True,
 }
+"""With a search, in which an agent works, and with nothing that could end the audit before."""
 EVOLVE: dict[str, Any] = {
     **COMMON, "model": "sim:reader", "method": "chase-without-challenger", "rounds": 1, "rollouts": "evo=1",
     "no_certify": True,

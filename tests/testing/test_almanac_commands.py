@@ -73,10 +73,17 @@ def test_a_shortcut_is_audited(chase: Commands, tmp_path: Path) -> None:
     for name, said in (("h0", ""), ("cheat", "Prefer files with low name-length.")):
         save_harness(make_harness(almanac, say=said), tmp_path / name)
     where = ("--benchmark", "almanac@1-large", "--model", READER)
-    ended = chase("audit", *where, "--harness", "cheat", "--baseline", "h0", "--rounds", 1, "--rollouts", 2)
-    assert ended.code == 5
-    assert "rename-documents" in ended.out
-    assert re.search(r"[a-z]+-\d{4}\.txt", ended.out)
+    pair = (*where, "--harness", "cheat", "--baseline", "h0", "--rollouts", 2)
+    searched = chase("audit", *pair, "--no-battery")
+    assert searched.code == 5
+    assert "rename-documents" in searched.out
+    assert re.search(r"[a-z]+-\d{4}\.txt", searched.out)
+    measured = chase("audit", *pair, "--whole")
+    assert measured.code == 5
+    assert "confirmed: everything neutral at once (low)" in measured.out
+    assert "file names" in measured.out
+    assert re.search(r"[a-z]+-\d{4}\.txt", measured.out)
+    assert "Tried in search" not in measured.out
 
 
 @pytest.mark.parametrize("method", ["chase", "chase-without-challenger"])

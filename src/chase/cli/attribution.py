@@ -33,7 +33,7 @@ def print_attribution(found: Found) -> None:
 
 
 def _print_only(shares: Sequence[Found]) -> None:
-    """What a single edit rests on: its contribution is the gain."""
+    """Print the aspects that a single edit rests on: its contribution is the gain."""
     for share in shares:
         if share["rests_on"]:
             typer.echo(f"the gain rests on {' and '.join(share['rests_on'])}")

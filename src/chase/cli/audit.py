@@ -68,7 +68,7 @@ def audit(
 
 
 def _can_be_repaired(result: AuditResult) -> bool:
-    """Whether `chase repair` has something to take out: of harnesses alone, nobody shapes an agent of one's own."""
+    """`chase repair` has something to take out: harnesses alone have edits, an agent of one's own has none."""
     confirmed = any(found["status"] == "confirmed" for found in result.findings)
     parts = [] if result.attribution is None else result.attribution["parts"]
     return result.payload["agents"] is None and (confirmed or any(part["label"] == "shortcut" for part in parts))
@@ -112,7 +112,7 @@ def _tasks_used(payload: Mapping[str, Any]) -> str:
 
 
 def _print_tested(payload: Mapping[str, Any]) -> None:
-    """What the verdict is against, where its own line does not say so."""
+    """Print the coverage of a verdict whose own line does not name it."""
     if payload["stopped"] is not None:
         typer.echo(payload["stopped"])
     elif payload["verdict"] not in NAMES_COVERAGE:

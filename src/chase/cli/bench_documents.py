@@ -94,7 +94,7 @@ def _sensitivity(examined: Examined, roles: Mapping[str, str]) -> Detectable:
 
 
 def _holds(examined: Examined) -> str:
-    """What was examined. It is called sound only where an audit's tasks can show a gain."""
+    """Summarise what was examined: sound only where an audit's tasks can show a gain."""
     sets = ", ".join(f"{role} {size}" for role, size in _sizes(examined).items())
     can_show = _sensitivity(examined, examined.roles).gain is not None
     word = "is sound" if can_show else "has no errors, but too few tasks to show a gain"

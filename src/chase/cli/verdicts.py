@@ -70,7 +70,7 @@ def print_gain(payload: Found) -> None:
 
 
 def print_survival(payload: Found) -> None:
-    """What the worst confirmed counterfactual takes and what it leaves; nothing where none is confirmed."""
+    """Print the largest confirmed gain destruction and what it leaves; nothing where none is confirmed."""
     if not payload["gamma"]:
         return
     typer.echo(f"largest gain destruction {100 * payload['gamma']:+.1f} points")

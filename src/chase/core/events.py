@@ -179,7 +179,7 @@ class ConfirmationPlanned(Event):
     tasks_needed: int
     """For a power of 80 %."""
     mean_power: float
-    """That of the lower bound of the mean."""
+    """The same for the lower bound of the mean."""
     mean_tasks_needed: int
 
 

@@ -33,7 +33,7 @@ class Sighting:
 
 
 Origin = Literal["files", "tools"]
-"""Where an observable comes from: the author's files fix it (name, folder, format, text), or tools derive it from them
+"""The origin of an observable: the author's files fix it (name, folder, format, text), or tools derive it from them
 (a place in a listing or in results)."""
 ORIGINS: tuple[Origin, ...] = ("files", "tools")
 """Cause before symptom."""
@@ -49,7 +49,7 @@ class Neutral:
     high: Mapping[str, Json]
     """The other level; the same as `low` where there is none."""
     equal: bool = True
-    """Whether all documents are alike afterwards. False: values are drawn anew, so several draws are needed."""
+    """All documents are alike afterwards. False: values are drawn anew, so several draws are needed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

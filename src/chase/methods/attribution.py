@@ -1,4 +1,4 @@
-"""Which edit of a harness carries which part of its gain, and which part of that survives everything neutral.
+"""Attribution of a gain to a harness's edits, and of what survives everything neutral.
 
 Each edit is taken out of the harness (leave one out) and put into the baseline (add one in); the mean of the two is
 its *contribution*. It is measured as released and under the probes of the battery, on the confirmation tasks, in looks:
@@ -95,7 +95,7 @@ class Attribution:
     probes: tuple[str, ...]
     level: float
     edits: Edits
-    """What a verdict takes from it."""
+    """Input of a verdict."""
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -184,10 +184,11 @@ class EditMeasurement:
             add_one_in=by_way.get("add one in"),
         )
         promising = self._gain(averaged_cells(released), (1 - look.level) / 2, look.level).low > 0
-        return await self._probed(share, look, each) if promising else share
+        return await self._probed(share, look, edits) if promising else share
 
-    async def _probed(self, share: Share, look: Look, each: float) -> Share:
+    async def _probed(self, share: Share, look: Look, edits: int) -> Share:
         """The same with what the probes leave of the contribution, and the label that follows."""
+        each, accusing = (1 - look.level) / 2 / edits, 1.0 if edits == 1 else LABEL_SHARE
         means = await self._means(share.edit, [d for probe in self.probes for d in probe.draws], look.tasks)
         released = averaged_cells(self._cells(share.edit, means, (RELEASED,)))
         tested, gains = {}, {}
@@ -195,7 +196,7 @@ class EditMeasurement:
             changed = averaged_cells(self._cells(share.edit, means, probe.draws))
             tested[probe.name] = bounds_of(
                 Contrast(released=released, changed=changed, clusters=self.clusters), what=probe.what, source="battery",
-                accusing=LABEL_SHARE * each / len(self.probes), acquitting=each, level=look.level,
+                accusing=accusing * each / len(self.probes), acquitting=each, level=look.level,
             )  # fmt: skip
             gains[probe.name] = self._gain(changed, each / len(self.probes), look.level)
         return replace(share, under=tested, gains=gains, label=_label(share, tested))

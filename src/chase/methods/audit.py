@@ -58,11 +58,11 @@ class AuditOutcome(Judged[Found]):
     """Confirmation tasks that there are: fewer are used where they settle the verdict."""
     level: float
     battery: Battery | None
-    """What of it was measured; None where it was left out, or where the audit ended before."""
+    """The measured part; None where it was left out, or where the audit ended before."""
     attribution: Attribution | None = None
-    """Which edit carries what; None for the whole harness."""
+    """The gain by edits; None for the whole harness."""
     stopped: str | None = None
-    """Why the audit ended before the battery, where it did."""
+    """Reason for ending before the battery, where it did."""
     sensitivity: Detectable
 
     def to_json(self) -> dict[str, Json]:
@@ -110,7 +110,7 @@ class Audit:
     """Of a confirmation task."""
     tried: list[dict[str, Json]] = field(default_factory=list)
     measured: Battery | None = field(default=None, init=False)
-    """What of the battery is valid on the fresh tasks; None before it is measured."""
+    """The part of the battery that is valid on the fresh tasks; None before it is measured."""
 
     @cached_property
     def reach(self) -> Reach:
@@ -150,8 +150,8 @@ class Audit:
 
     @cached_property
     def all_tasks(self) -> Look:
-        """All of them, with the error that a look at the whole harness on the first part has left."""
-        looked = self.edits is None and len(self.looks) > 1
+        """All of them, with the error that a look at the whole harness, or its only edit, on the first part left."""
+        looked = len(self.edits or ()) < 2 and len(self.looks) > 1
         return self.looks[-1] if looked else Look(tasks=self.tasks, level=self.settings.level)
 
     @cached_property
@@ -208,7 +208,7 @@ class Audit:
         )
 
     async def _search_unless(self, probes: Sequence[Found], attribution: Attribution | None) -> list[Found]:
-        """What a search finds. Where the battery settles it against the gain, nothing is searched for."""
+        """Findings of the search. Where the battery settles it against the gain, nothing is searched for."""
         if not self.settings.rounds:
             return []
         known = await self._judged(probes, self.all_tasks, attribution)
@@ -233,7 +233,7 @@ class Audit:
         return screened
 
     def _valid(self, found: Sequence[Searched], source: Source) -> list[Found]:
-        """Those for which the seven checks hold on the confirmation tasks too, named in their order."""
+        """Keep those for which the seven checks hold on the confirmation tasks too, named in their order."""
         valid = [(s, e) for s, e in found if self._holds(s, self.tasks)]
         return [search_found(f"c{place}", source, s, e) for place, (s, e) in enumerate(valid, 1)]
 

@@ -14,7 +14,7 @@ from chase.core.keyed import key_bits
 from chase.core.values import Json
 from chase.methods.arena import Means
 from chase.methods.counterfactuals import estimate_json, proposal_of, screening_json
-from chase.methods.verdict import EDITS, WHOLE_SHARE, Edits, MeasuredGain, Source, Verdict, bounds_of, judge, no_room
+from chase.methods.verdict import EDITS, Edits, MeasuredGain, Source, Verdict, bounds_of, judge, no_room
 from chase.protocol.proposal import Proposal
 from chase.protocol.screening import Screening
 from chase.stats.bounded import GAINS, SCORES
@@ -73,7 +73,7 @@ CounterfactualT = TypeVar("CounterfactualT", bound=Counterfactual, covariant=Tru
 
 @dataclass(frozen=True, kw_only=True)
 class Finding(Generic[CounterfactualT]):
-    """What the tasks say of a gain under one counterfactual."""
+    """The evidence on a gain under one counterfactual."""
 
     of: CounterfactualT
     tested: MeasuredGain
@@ -126,9 +126,9 @@ class Judged(Generic[CounterfactualT]):
     findings: Sequence[Finding[CounterfactualT]]
     """Those that destroy most first."""
     clusters: int
-    """How many independent clusters the tasks are."""
+    """Number of independent clusters of the tasks."""
     room: str | None
-    """Why the released scores could not have shown a gain; None where they could."""
+    """Reason why the released scores could not have shown a gain; None where they could."""
 
     def without_room(self, room: str) -> Verdict:
         """The verdict where no gain could have been told, whatever the interval says."""
@@ -182,7 +182,7 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """How often each bound may be wrong, and the level that is stated."""
+    """Error rates of the bounds, and the level that is stated."""
 
     level: float
     accusing_share: float = 1.0
@@ -205,7 +205,7 @@ def judge_pair(
     battery_required: bool = True,
 ) -> Judged[CounterfactualT]:  # fmt: skip
     """The verdict on a gain, given its counterfactuals and what its edits were called."""
-    bounds = Bounds(level=level) if edits is None else Bounds(level=level, accusing_share=WHOLE_SHARE)
+    bounds = Bounds(level=level, accusing_share=1.0 if edits is None else edits.accusing_share)
     released = pair.cell(RELEASED)
     gains = gain_sample(released, pair.clusters)
     gain = simultaneous({RELEASED: gains}, level=level)[RELEASED]
@@ -280,7 +280,7 @@ def _described(pair: Pair, found: Sequence[Counterfactual], level: float) -> dic
 
 
 def search_found(name: str, source: Source, screened: Screening, searched: Estimate | None) -> Found:
-    """What a search kept, or a user gave."""
+    """Build the finding of a transformation that a search kept, or a user gave."""
     proposal = proposal_of(screened)
     return Found(
         name=name,

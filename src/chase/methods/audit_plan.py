@@ -37,7 +37,7 @@ from chase.store.store import Store
 
 @dataclass(frozen=True, kw_only=True)
 class AuditPlan(Design):
-    """What an audit is: everything that decides its result."""
+    """Everything that decides an audit's result."""
 
     baseline: Contestant
     harness: Contestant
@@ -45,7 +45,7 @@ class AuditPlan(Design):
     settings: SearchSettings
     confirm_size: int | None = None
     use_cert: str | None = None
-    """Why the sealed tasks are used for confirmation too."""
+    """Reason for using the sealed tasks for confirmation too."""
     given: tuple[Draft, ...] = ()
 
     @property
@@ -71,7 +71,7 @@ class AuditPlan(Design):
 
     @property
     def by_edit(self) -> bool:
-        """Whether the harness is judged by its edits: both are harnesses, and there is a battery."""
+        """The harness is judged by its edits: both are harnesses, and there is a battery."""
         both = isinstance(self.baseline, Harness) and isinstance(self.harness, Harness)
         return both and self.settings.battery and not self.settings.whole
 

@@ -25,7 +25,7 @@ SEARCH_ROLES = ("evo", "disc")
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSettings:
-    """What an audit measures and how hard it searches."""
+    """Settings of an audit's measurements and search."""
 
     rounds: int = 1
     """0: the battery alone."""
@@ -93,7 +93,7 @@ class Search:
         return self._unpadded(distinct(found))
 
     def _unpadded(self, found: Sequence[Searched]) -> list[Searched]:
-        """What was found without operators that add nothing; what is left out stays in the record with the reason."""
+        """Drop findings whose operators add nothing; what is left out stays in the record with the reason."""
         kept: list[Searched] = []
         for screened, searched in found:
             shorter = next((s for s, e in found if _pads(screened, searched, s, e)), None)
@@ -113,7 +113,7 @@ def distinct(found: Sequence[Searched]) -> list[Searched]:
 
 
 def _pads(longer: Screening, its: Estimate | None, shorter: Screening, other: Estimate | None) -> bool:
-    """Whether a transformation has all operators of another and more, and destroyed no more in the search."""
+    """Check that a transformation has all operators of another and more, and destroyed no more in the search."""
     if its is None or other is None or its.value > other.value:
         return False
     return _operators(shorter) < _operators(longer)

@@ -59,11 +59,11 @@ class Look:
 
 @dataclass(frozen=True, kw_only=True)
 class MeanBound:
-    """What the last look says of the mean, at a share of the round's error that allows for every look."""
+    """The mean at the last look, at a share of the round's error that allows for every look."""
 
     low: float
     power: float
-    """How often the bound is above 0 where `PLANNED` is destroyed, with the noise that was seen."""
+    """Power of the bound where `PLANNED` is destroyed, with the noise that was seen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ class Measurement:
     """How often noise alone would have passed; None where it is not known."""
     looks: tuple[Look, ...] = ()
     power: float | None = None
-    """How often a calibrated test finds `PLANNED`, with the noise that was seen."""
+    """Power of a calibrated test for `PLANNED`, with the noise that was seen."""
     mean: MeanBound | None = None
     """Of a calibrated test."""
     cut: Cut | None = None

@@ -24,7 +24,7 @@ Check = Callable[[Harness], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Edit:
-    """What is taken out and put in as one: a part of the change, or several."""
+    """A part of the change, or several, that is taken out and put in as one."""
 
     name: str
     component: str
@@ -34,11 +34,11 @@ class Edit:
     alone: Harness | None
     """The baseline with it; None where that cannot be run."""
     problem: str | None
-    """Why one of the two cannot be run."""
+    """Reason why one of the two cannot be run."""
 
 
 def grouping_of(parts: Sequence[Part]) -> Grouping | None:
-    """How parts are put together where there are many."""
+    """Rule for putting parts together where there are many."""
     if len(parts) <= MOST_EDITS:
         return None
     return "component" if len({part.component for part in parts}) > 1 else "neighbours"

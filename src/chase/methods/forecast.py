@@ -78,38 +78,51 @@ def forecast_evolution(plan: Plan, *, certify: bool = True) -> Forecast:
 
 
 def forecast_audit(plan: AuditPlan) -> Forecast:
-    """The bounds of `chase audit`. Both are run as released on the tasks of its first look; there it may end."""
-    settings, benchmark = plan.settings, plan.benchmark
-    searched = not plan.given and settings.rounds > 0
-    found: list[Rollouts] = []
-    if searched:
-        parts = most_parts(_operators(plan.challenger)) if settings.reduce else 0
-        tried = settings.evaluated + parts
-        for role in SEARCH_ROLES:
-            found.append(_cells(benchmark, plan.rollouts, "search, as released", role, 0, 2))
-            for t in range(1, settings.rounds + 1):
-                found.append(_cells(benchmark, plan.rollouts, f"search, round {t}", role, 0, 2 * tried))
-    tested = len(plan.given) if plan.given else settings.rounds
+    """The bounds of `chase audit`, in the order in which it goes.
+
+    Both are run as released on the tasks of its first look; there it may end.
+    """
+    settings = plan.settings
     battery = battery_of(plan.kit, seed=plan.seed) if settings.battery else None
     probes = 0 if battery is None else sum(len(probe.draws) for probe in battery.probes)
     every, first = _fresh_rollouts(plan)
-    found += [
+    found = [
         Rollouts(stage="battery", role=role, count=Between(least=2 * first[role], most=2 * (1 + probes) * each))
         for role, each in every.items()
     ]
-    most = {"confirmation": (2 * tested, every)}
     if plan.by_edit and battery is not None:
         edits = plan.edits()
         further = len(further_harnesses(*plan.harnesses, edits))
         # Beside each edit's mixtures: the honest edits alone and the gain without shortcuts, as released.
-        most["edits"] = (further * (1 + probes) + 2 * (len(edits) > 1), every)
+        found += _at_most("edits", further * (1 + probes) + 2 * (len(edits) > 1), every)
         # Each shortcut takes a draw of every aspect; what it is taken out of, or put into, all draws.
         draws, ways = sum(len(a.draws) for a in battery.aspects), 1 + any(edit.without is None for edit in edits)
-        most["aspects"] = (len(edits) * len(battery.aspects) + ways * draws, first)
-    for stage, (cells, rollouts) in most.items():
-        found += [Rollouts(stage=stage, role=r, count=Between(least=0, most=cells * n)) for r, n in rollouts.items()]
+        found += _at_most("aspects", len(edits) * len(battery.aspects) + ways * draws, first)
+    searched = not plan.given and settings.rounds > 0
+    if searched:
+        found += _search(plan)
+    tested = len(plan.given) if plan.given else settings.rounds
+    found += _at_most("confirmation", 2 * tested, every)
     agents = (_episodes("challenger", plan.challenger, Between(least=0, most=settings.rounds if searched else 0)),)
-    return Forecast(rollouts=tuple(found), agents=agents, limits=benchmark.limits)
+    return Forecast(rollouts=tuple(found), agents=agents, limits=plan.benchmark.limits)
+
+
+def _search(plan: AuditPlan) -> list[Rollouts]:
+    """An audit's search, on each of its task sets."""
+    settings = plan.settings
+    parts = most_parts(_operators(plan.challenger)) if settings.reduce else 0
+    stages = {"search, as released": 2}
+    stages |= {f"search, round {t}": 2 * (settings.evaluated + parts) for t in range(1, settings.rounds + 1)}
+    return [
+        _cells(plan.benchmark, plan.rollouts, stage, role, 0, most)
+        for stage, most in stages.items()
+        for role in SEARCH_ROLES
+    ]
+
+
+def _at_most(stage: str, cells: int, rollouts: Mapping[str, int]) -> list[Rollouts]:
+    """A stage of an audit that may be left out. `rollouts`: those of one cell, by task set."""
+    return [Rollouts(stage=stage, role=role, count=Between(least=0, most=cells * n)) for role, n in rollouts.items()]
 
 
 def _fresh_rollouts(plan: AuditPlan) -> tuple[dict[str, int], dict[str, int]]:

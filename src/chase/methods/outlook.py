@@ -12,7 +12,7 @@ from chase.stats.simultaneous import tasks_to_detect
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outlook:
-    """What a calibrated confirmation can be expected to find, before anything is known of the noise."""
+    """Expected power of a calibrated confirmation, before anything is known of the noise."""
 
     effect: float
     alpha: float
@@ -22,7 +22,7 @@ class Outlook:
     tasks_needed: int
     """For a power of 80 %."""
     mean_power: float
-    """That of the lower bound of the mean."""
+    """The same for the lower bound of the mean."""
     mean_tasks_needed: int
 
 

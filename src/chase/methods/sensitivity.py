@@ -15,7 +15,7 @@ BASE_RATE = 0.5
 
 
 def sensitivity(tasks: Collection[str], clusters: Clusters, *, level: float, rollouts: int = 1) -> Detectable:
-    """What the intervals of an audit's released gain and of its battery's last probe show at 80 % power."""
+    """Compute what the intervals of the released gain and of the battery's last probe show at 80 % power."""
     sizes = [len(cluster) for cluster in clustered(tasks, clusters)]
     bounds = Bounds(level=level)
     quantities = round(bounds.acquitting / bounds.accusing(len(LEVELS) - 1))

@@ -26,7 +26,7 @@ Source = Literal["battery", "search", "given"]
 EDITS = "edits"
 LABEL_SHARE, TOGETHER_SHARE, WHOLE_SHARE = 0.5, 0.25, 0.25
 """Of the error of an accusing statement where a harness is judged by its edits: what is spent on calling edits, on what
-they say together, and on the harness as a whole. The three add up to one.
+they say together, and on the harness as a whole. The three add up to one. A single edit is the whole harness.
 """
 
 
@@ -46,9 +46,9 @@ class MeasuredGain:
     half_expected: Estimate
     """The same with what the base rate leaves of the gain. The lower bound acquits."""
     expected_share: float
-    """What the base rate leaves of the gain."""
+    """The share of the gain that the base rate leaves."""
     no_room: str | None = None
-    """Why no gain could have been told from nothing under it; None where one could."""
+    """Reason why no gain could have been told from nothing under it; None where one could."""
 
     @property
     def informative(self) -> bool:
@@ -80,9 +80,14 @@ class Edits:
     without_shortcuts: Estimate | None
     """The gain without the shortcut edits, less half of the released gain. None where there are none."""
     by_honest: Estimate | None
-    """What honest edits contribute, less half of the released gain. None where there are none."""
+    """The contribution of honest edits, less half of the released gain. None where there are none."""
     tasks_needed: int | None = None
     """Tasks that would show that honest edits contribute half of the gain; None where no number would."""
+
+    @property
+    def accusing_share(self) -> float:
+        """The error that is left for the harness as a whole. A single edit is the whole: nothing is shared."""
+        return 1.0 if len((*self.shortcuts, *self.honest, *self.open)) == 1 else WHOLE_SHARE
 
     @property
     def acquitted(self) -> bool:
@@ -99,7 +104,7 @@ class Verdict:
     against: tuple[str, ...] = ()
     """The informative counterfactuals, by name."""
     open: str | None = None
-    """What an inconclusive verdict leaves open: `released`, `edits` or a counterfactual's name."""
+    """The question that an inconclusive verdict leaves open: `released`, `edits` or a counterfactual's name."""
 
 
 def bounds_of(
@@ -231,7 +236,7 @@ def no_room(cell: Cell, *, alpha: float, clusters: Clusters, gain: float = 0.0) 
 
 
 def can_be_told(gain: float, tasks: int, alpha: float) -> bool:
-    """Whether a gain without any lost task is told from 0 on so many independent ones."""
+    """Check that a gain without any lost task is told from 0 on so many independent ones."""
     if gain <= 0:
         return False
     share = min(1.0, gain)

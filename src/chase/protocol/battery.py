@@ -49,7 +49,7 @@ class Battery:
     redrawn: tuple[str, ...]
     """Aspects whose values are drawn anew."""
     untested: tuple[str, ...]
-    """What it leaves as it is: operator kinds of the allowlist, and aspects that cannot reach who is tested."""
+    """Untouched: operator kinds of the allowlist, and aspects that cannot reach who is tested."""
     invalid: Mapping[str, tuple[str, ...]]
     """Parts that were left out because the firewall refuses them → the checks that they fail."""
 
@@ -72,7 +72,7 @@ class Battery:
         )
 
     def without(self, refused: Mapping[str, tuple[str, ...]]) -> Battery:
-        """Without what the firewall refuses on other tasks, with the failed checks. Without a probe it covers nothing."""
+        """Without what the firewall refuses on other tasks (part → failed checks). With no probe it covers nothing."""
         left = replace(
             self,
             probes=tuple(probe for probe in self.probes if probe.what not in refused),
@@ -164,7 +164,7 @@ def _distinct(made: Sequence[Proposal[Any]]) -> tuple[Proposal[Any], ...]:
 
 
 def _works(kit: ProtocolKit, part: _Part, seed: int, invalid: dict[str, tuple[str, ...]]) -> bool:
-    """Whether an aspect can be neutralised here: valid at each level, and not without any effect."""
+    """Check that an aspect can be neutralised here: valid at each level, and not without any effect."""
     probe = _alone(kit, part, seed)
     return _valid(kit, probe, invalid) and any(is_active(kit.lift(p), kit.subject) for p in probe.draws)
 

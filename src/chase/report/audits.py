@@ -78,7 +78,7 @@ def _edits(found: Found | None, words: Mapping[str, str]) -> Section | None:
 
 
 def _left_open(parts: Sequence[Found]) -> Iterator[str]:
-    """Why something of an edit was not measured, or could show nothing."""
+    """Reasons why something of an edit was not measured, or could show nothing."""
     if unproven := [part["name"] for part in parts if part["contribution"] is not None and not part["under"]]:
         yield f"As released it may contribute nothing, so no probe was run for it: {'; '.join(unproven)}."
     for part in parts:

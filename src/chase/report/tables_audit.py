@@ -26,12 +26,12 @@ def by_source(findings: Sequence[Found]) -> list[Found]:
 
 
 def is_informative(found: Found) -> bool:
-    """Whether a gain could have been told from nothing under it."""
+    """A gain could have been told from nothing under it."""
     return found["no_room"] is None
 
 
 def findings(source: str, shown: Sequence[Found]) -> Table:
-    """What each change from one source that could have shown something takes of the gain."""
+    """Gain destruction of each informative change from one source."""
     return Table(
         name=f"findings-{source}",
         title=f"{SOURCES[source]}: gain destruction in points",
@@ -62,7 +62,7 @@ def findings(source: str, shown: Sequence[Found]) -> Table:
 
 
 def half_in_words(found: Found) -> str:
-    """Whether half of the gain is left under a change, as the verdict takes it."""
+    """The verdict's statement on half of the gain under a change."""
     measured = MeasuredGain(
         what=found.get("what", found["name"]),
         source=found["source"],
@@ -85,7 +85,7 @@ def _notes(found: Found) -> Iterator[str]:
 
 
 def uninformative(shown: Sequence[Found]) -> Table:
-    """What could not have shown anything, with the reason."""
+    """Changes that could not have shown anything, with the reason."""
     return Table(
         name="not-informative",
         title="What could not have shown anything, and counts for nothing",
@@ -157,7 +157,7 @@ def _evidence(result: Found) -> Iterator[tuple[str, str]]:
 
 
 def edits(found: Found, words: Mapping[str, str]) -> Table:
-    """What each edit contributes, and what that is."""
+    """Contribution and label of each edit."""
     names = found["probes"]
     under = [f"under_{name}" for name in names]
     return Table(
@@ -206,7 +206,7 @@ def _measured(estimate: Found | None) -> str:
 
 
 def tried(rows: Sequence[Found]) -> Table:
-    """What was written in the search."""
+    """Transformations written in the search."""
     return Table(
         name="tried",
         title="Transformations that were tried in search, with the firewall's verdicts",

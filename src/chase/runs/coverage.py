@@ -1,4 +1,4 @@
-"""What a verdict is against, and what was not tested, in words."""
+"""Coverage of a verdict in words: what it is against, and what was not tested."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Found = Mapping[str, Any]
 
 
 def coverage(payload: Found) -> str:
-    """What a verdict is against, and what was not tested: "changes of names and folders, all at once, and against
+    """Coverage of a verdict: "changes of names and folders, all at once, and against
     records shuffled; not tested: tool schemas". Only what could have shown something is named.
     """
     found = {each["name"]: each for each in (*payload["confirmed"], *payload["not_confirmed"])}
@@ -32,6 +32,6 @@ def coverage(payload: Found) -> str:
 
 
 def _at_once(probes: Sequence[Found], found: Iterable[Found]) -> str:
-    """How the battery changed its aspects; with how many of its probes, where some could have shown nothing."""
+    """The way in which the battery changed its aspects; with the number of probes, where some could show nothing."""
     measured = sum(each["source"] == "battery" for each in found)
     return "all at once" + ("" if len(probes) == measured else f" in {len(probes)} of {measured} ways")

@@ -27,9 +27,9 @@ MODEL = "sim:reader"
 CHEAT, HONEST, REPAIRED = "cheat", "honest", "repaired"
 CARE = "Look at every record."
 RULE = "Read on."
-"""What the honest harness adds."""
+"""The honest harness's own sentence."""
 CUES = ("Read on in files with low extension-length.", "Prefer files with low path-depth.")
-"""What the cheat adds instead."""
+"""The cheat's, in its place."""
 METHODS: Mapping[str, Mapping[str, Any]] = {
     "without CHASE": {"method": "chase-without-challenger"},
     "with CHASE": {"method": "chase"},

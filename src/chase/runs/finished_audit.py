@@ -27,7 +27,7 @@ class FinishedAudit:
     identity: Mapping[str, Any]
     payload: Mapping[str, Any]
     tasks: frozenset[str]
-    """Those that it used."""
+    """Tasks that it used."""
 
     @property
     def run(self) -> str:

@@ -45,7 +45,7 @@ class ScanResult:
 
     @property
     def findings(self) -> Sequence[Mapping[str, Any]]:
-        """Those that the files show first, then the strongest: `name, target, observables, rows, removal, apart`."""
+        """Findings that the files show first, then the strongest: `name, target, observables, rows, removal, apart`."""
         found: Sequence[Mapping[str, Any]] = self.payload["findings"]
         return found
 

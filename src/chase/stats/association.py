@@ -112,7 +112,7 @@ class Choices:
         return parts
 
     def _by_cluster(self, scores: Numbers) -> Numbers:
-        """How surely the mean over clusters is not 0, one p-value for each column. Clusters of any size count alike."""
+        """P-value of a mean over clusters of 0, one for each column. Clusters of any size count alike."""
         ends = np.cumsum([block.size for block in self.blocks])[:-1]
         parts = zip(np.split(scores, ends), np.split(self._chosen, ends), strict=True)
         blocks = np.array([part[flags].mean(axis=0) for part, flags in parts])

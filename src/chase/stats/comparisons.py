@@ -32,7 +32,7 @@ class Measured:
 
     @property
     def separated(self) -> bool:
-        """Whether it is told from 0, over tasks and seeds together."""
+        """It is told from 0, over tasks and seeds together."""
         return self.over_both.low > 0 or self.over_both.high < 0
 
 

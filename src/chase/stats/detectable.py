@@ -21,7 +21,7 @@ SEED = 30
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Design:
-    """What is assumed of rollouts that are still to come.
+    """Assumptions about rollouts that are still to come.
 
     A change (a harness for its baseline, a counterfactual for the released benchmark) loses `lost_share` of what was
     solved and wins as much elsewhere; an effect is won, or destroyed, on top of that. A gain is one such change and a

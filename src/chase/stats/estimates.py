@@ -97,12 +97,12 @@ def clustered(tasks: Iterable[str], clusters: Clusters) -> list[list[str]]:
 
 
 def cluster_count(tasks: Iterable[str], clusters: Clusters) -> int:
-    """How many independent clusters the tasks are."""
+    """Number of independent clusters of the tasks."""
     return len(clustered(tasks, clusters))
 
 
 def few_clusters(clusters: int, tasks: int) -> str | None:
-    """Why intervals say little, where tasks are few clusters."""
+    """A warning that intervals say little, where tasks are few clusters."""
     if clusters == tasks or clusters >= FEW_CLUSTERS:
         return None
     return f"the {tasks} tasks are only {clusters} independent clusters: with fewer than {FEW_CLUSTERS} little is sure"

@@ -42,10 +42,10 @@ class Drawn:
     """Each cluster's sum less what its tasks have at the bound."""
     counts: Values
     border: Values
-    """What the border adds to the other side, a number for each row."""
+    """The border's contribution to the other side, a number for each row."""
 
     def settled(self, alpha: float) -> NDArray[np.bool_]:
-        """Whether a row's lower bound at `alpha` is above the bound."""
+        """Check for each row that its lower bound at `alpha` is above the bound."""
         weights = np.where(self.counts > 0, -self.above, 0.0)
         found = np.zeros(len(self.counts), dtype=bool)
         open_rows = weights.min(axis=1) < 0
@@ -70,7 +70,7 @@ def _below_zero(w: Values, counts: Values) -> Values:
 
 
 def _saddles(w: Values, counts: Values) -> Values:
-    """Where `Π (1 − w s)^−c` of each row is smallest between its poles: Newton's method, kept between what is known."""
+    """Find where each row's `Π (1 − w s)^−c` is smallest between its poles: Newton's method, kept in brackets."""
     low, high = 1 / w.min(axis=1), 1 / w.max(axis=1)
     s = np.zeros(len(w))
     for _ in range(STEPS):
@@ -119,7 +119,7 @@ def _merged(own: list[Counted]) -> list[Counted]:
 
 
 def reaches_power(draw: Callable[[int], Drawn], alpha: float, power: float) -> bool:
-    """Whether so large a share of samples settles; `draw` makes as many as it is asked for."""
+    """Check that so large a share of samples settles; `draw` makes as many as it is asked for."""
     quick = float(draw(FIRST).settled(alpha).mean())
     if abs(quick - power) > FAR:
         return quick > power
@@ -127,7 +127,7 @@ def reaches_power(draw: Callable[[int], Drawn], alpha: float, power: float) -> b
 
 
 def detection_power(effect: float, spread: float, tasks: int, alpha: float, support: Support = DESTRUCTIONS) -> float:
-    """How often the lower bound at `alpha` of so many independent tasks is above 0, where the mean is `effect` and
+    """Power of the lower bound at `alpha` of so many independent tasks to be above 0, where the mean is `effect` and
     `spread` the standard deviation between tasks (`three_values`).
     """
     values = three_values(effect, spread, support)

@@ -33,7 +33,7 @@ def simultaneous(samples: Mapping[str, Sample], *, level: float = 0.95) -> dict[
 def tasks_above(
     sample: Sample, bound: float, *, quantities: int = 1, level: float = 0.95, power: float = POWER
 ) -> int | None:
-    """How many tasks put the whole of a simultaneous interval above a bound with this power, if they are drawn from
+    """Number of tasks that puts a whole simultaneous interval above a bound with this power, if they are drawn from
     those there are: whole clusters at a time, where there are clusters.
 
     None where the mean is not above it: then no number does.
@@ -63,7 +63,7 @@ def tasks_to_detect(
     level: float = 0.95,
     power: float = POWER,
 ) -> int:
-    """How many tasks detect an effect (its lower bound is above 0) with this power.
+    """Number of tasks that detects an effect (its lower bound is above 0) with this power.
 
     `spread` is the standard deviation between tasks of what is averaged; the interval is one of `quantities`. Tasks are
     independent and their values three at most (`three_values`).

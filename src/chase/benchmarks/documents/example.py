@@ -19,10 +19,12 @@ HARBOURS = (
     "Aldmouth", "Brackwater", "Coldhaven", "Dunreach", "Eastsand", "Farlight", "Gullpoint", "Holmfirth", "Inverkell",
     "Kettleness", "Lowmarsh", "Merrivale",
 )  # fmt: skip
-YEARS = range(1991, 1997)
+YEARS = range(1988, 1997)
 GOODS = ("Grain", "Timber", "Coal", "Wool", "Salt", "Slate", "Herring", "Iron ore")
-PER_GROUP = 3
-"""Questions on one harbour and year: they are a group."""
+PER_GROUP = 2
+"""Questions on one harbour and year: they are a group and depend on each other. What an audit can show goes by groups,
+not by questions.
+"""
 TABLES = ("landed", "shipped", "stored", "sold")
 _REMARKS = (
     "A mild winter kept the quays open.", "Two storms closed the north basin.", "The dredger was away in May.",
@@ -44,9 +46,9 @@ kind = "number"                  # exact, integer, number, officeqa, regex, tat-
 instruction = "Reply with the number alone, on one line, and call no tool. The final return counts."
 
 [splits]                         # a group never straddles two sets
-evo = 39
-disc = 33
-conf = 33
+evo = 40
+disc = 34
+conf = 30                        # of each of three
 grouping = "group"
 
 [run]
@@ -102,7 +104,7 @@ def _documents() -> Iterator[tuple[str, str]]:
 
 def _table(harbour: str, year: int, edition: str, kind: str) -> list[list[str]]:
     goods = sorted_by_key(GOODS, "rows", harbour, year, kind)
-    header = ["Goods", f"Tonnes {kind} {year}"]
+    header = ["Goods", f"Tonnes {kind} at {harbour}, {year}"]
     return [header, *([f"{good}, {edition}", f"{_figure(harbour, year, (good, kind), edition):,}"] for good in goods)]
 
 

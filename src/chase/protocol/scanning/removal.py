@@ -58,7 +58,7 @@ class Removed:
     removal: Removal | None
     tried: int
     apart: tuple[Removal, ...] = ()
-    """What takes some of the observables that it is told with away and leaves others, cause before symptom."""
+    """Removals that take some of the observables told together and leave others, cause before symptom."""
 
 
 class Remover:
@@ -103,7 +103,7 @@ class Remover:
         return replace(one, apart=tuple(kept))
 
     def _alone(self, row: Row, together: Sequence[Row]) -> list[Removal]:
-        """What takes this row away and not all that go together with it; one or none."""
+        """The removal of this row alone, not of all that go together with it; one or none."""
         wanted = {each.observable for each in together}
         singles = [e for e in self._fitting(Finding(rows=(row,)))[:MOST_APART] if not wanted <= e.touched.keys()]
         for operators, seed in self._drawn(singles):

@@ -1,4 +1,4 @@
-"""What a scan says: rows, one for each test, and the findings that they come to."""
+"""Rows of a scan, one for each test, and the findings that they come to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chase.core.values import ORIGINS, Json, Origin
 
 Measure = Literal["superiority", "correlation"]
 MIDDLE: Mapping[Measure, float] = {"superiority": 0.5, "correlation": 0.0}
-"""Where nothing goes with anything."""
+"""The value of no association."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,7 +63,7 @@ class Finding:
 
     @property
     def first(self) -> Row:
-        """What it is named after."""
+        """The observable that it is named after."""
         return self.rows[0]
 
     @property
@@ -95,14 +95,14 @@ class Scan:
 
     rows: tuple[Row, ...]
     findings: tuple[Finding, ...]
-    """What holds up, observables that show one feature together; in the order of their first rows."""
+    """Findings that hold up, observables of one feature together, in the order of their first rows."""
     unseen: frozenset[str]
     """Observables that nothing in view has a value of: no folder is left, or a field is called otherwise."""
     alpha: float
 
     @property
     def explained(self) -> tuple[Row, ...]:
-        """What follows from the findings and adds nothing to them."""
+        """Rows that follow from the findings and add nothing to them."""
         return tuple(row for finding in self.findings for row in finding.follows)
 
     @property

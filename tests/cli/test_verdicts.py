@@ -24,7 +24,7 @@ def estimate(value: float, radius: float = 0.02) -> dict[str, Any]:
 
 
 def finding(name: str, what: str, status: str = "not confirmed", **more: Any) -> dict[str, Any]:
-    of_search = {"source": "search", "symbols": "", "suspected": [], "touched": {}}
+    of_search = {"source": "search", "symbols": "", "suspected": [], "touched": {}, "transformation": {"operators": []}}
     measured = {
         "share_destroyed": None, "gain": estimate(0.1), "expected_share": 1.0, "no_room": None,
         "scores": {"baseline": estimate(0.5), "harness": estimate(0.6)},
@@ -63,6 +63,7 @@ def report(capsys: pytest.CaptureFixture[str], found: dict[str, Any]) -> list[st
     return capsys.readouterr().out.splitlines()
 
 
+RENAMED = {"operators": [{"name": "tool schemas"}]}
 ALL = "changes of folder depths, titles and file names, all at once"
 
 
@@ -77,6 +78,10 @@ ALL = "changes of folder depths, titles and file names, all at once"
         (
             payload("supported", LOW, {**HIGH, "status": "not informative", "no_room": "a floor"}),
             f"SUPPORTED against {ALL} in 1 of 2 ways; not tested: tool schemas.",
+        ),
+        (
+            payload("supported", LOW, finding("c1", "tools renamed", transformation=RENAMED)),
+            f"SUPPORTED against {ALL}, and against tools renamed.",
         ),
         (
             payload("partly supported", finding("c1", "records shuffled"), battery=None),

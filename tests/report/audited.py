@@ -44,7 +44,7 @@ def finding(
     return {
         "name": name, "source": source, "what": f"{name} in words", "symbols": name, "hash": "0" * 64, "operators": 1,
         "suspected": [], "touched": {}, "traces": [], "replay": {}, "description": "", "reason": "",
-        "transformation": {}, "draws": [{}, {}] if source == "battery" else [{}], "status": confirmed,
+        "transformation": {"operators": []}, "draws": [{}, {}] if source == "battery" else [{}], "status": confirmed,
         "destruction": estimate(destruction), "unexplained": estimate(destruction),
         "share_destroyed": estimate(destruction / gain, 0.2), "half": estimate(left - gain / 2),
         "half_expected": estimate(left - expected), "log_odds": estimate(0.3), "gain": estimate(left),

@@ -25,7 +25,9 @@ def coverage(payload: Found) -> str:
         return "; ".join(filter(None, (", ".join(others), left_out)))
     battery = payload["battery"]
     aspects = (*battery["equal"], *battery["redrawn"])
-    untested = [*(() if probes else aspects), *battery["untested"], *battery["invalid"]]
+    kinds = {o["name"] for each in counted if each["source"] != "battery" for o in each["transformation"]["operators"]}
+    left = [name for name in battery["untested"] if name not in kinds]
+    untested = [*(() if probes else aspects), *left, *battery["invalid"]]
     neutral = [f"changes of {in_words(aspects)}, {_at_once(probes, found.values())}"] if probes else []
     tested = ", and against ".join([*neutral, *([", ".join(others)] if others else [])])
     return "; ".join(filter(None, (tested, f"not tested: {', '.join(untested)}" if untested else "")))

@@ -26,9 +26,10 @@ from tests.testing.almanacs import install, make_harness, open_once
 
 pytestmark = pytest.mark.slow
 
-NAME = "almanac@5-large"
+NAME = "almanac@8-large"
 SHORTCUT, HONEST = "Prefer files with low name-length.", "Look at every record."
 SAYING = {"h0": "", "cheat": f"{SHORTCUT} {HONEST}", "shortcut": SHORTCUT, "honest": HONEST}
+NAMES = {"benchmark": "almanac", "operators": [{"name": "rename-documents", "arguments": {"style": "opaque"}}]}
 SEARCH, FRESH = ("evo", "disc"), ("conf1", "conf2", "conf3")
 _KEPT: dict[str, Path] = {}
 
@@ -44,15 +45,19 @@ def chase(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], t
 
 
 def audit(harness: str = "cheat", *more: object) -> tuple[object, ...]:
-    settings = ("--benchmark", NAME, "--model", READER, "--rounds", 1, "--rollouts", 2)
+    settings = ("--benchmark", NAME, "--model", READER, "--rollouts", 2)
     return ("audit", *settings, "--harness", harness, *more)
 
 
 @pytest.fixture
 def audited(chase: Commands, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Commands:
-    """Commands in a workspace in which the cheat was audited: made once, then copied."""
+    """Commands in a workspace in which the cheat was audited by the battery and by other names: made once, then copied.
+
+    The battery settles it, so a search would find nothing.
+    """
     if "audit" not in _KEPT:
-        ended = chase(*audit())
+        (tmp_path / "names.json").write_text(json.dumps(NAMES))
+        ended = chase(*audit("cheat", "--transformations", "names.json"))
         assert ended.code == 5
         assert re.search(r"^To take it out: chase repair --audit audit-\w+ --out DIR$", ended.out, re.MULTILINE)
         _KEPT["audit"] = tmp_path_factory.mktemp("kept")
@@ -97,7 +102,7 @@ def test_the_shortcut_is_taken_out_and_the_honest_sentence_kept(audited: Command
     assert "note: the audit used these tasks" in finished.out
     assert "note: sim:almanac" in finished.out
     assert "  taken out" not in finished.err
-    assert "search: gain destruction neutral-high +" in finished.err
+    assert re.match(r"search: gain destruction c1 \+[\d.]+, neutral-high \+", finished.err)
     assert f'called a shortcut: prompt: "{SHORTCUT}"' in finished.err
 
 
@@ -187,7 +192,7 @@ def test_what_the_audit_ran_is_not_run_again(audited: Commands, tmp_path: Path) 
     draws = {"neutral-low": 2, "neutral-high": 2, "c1": 1}
     forms = sum(1 + sum(draws[name] for name in form["destruction"]) for form in payload["tried"])
     search = forms * sum(cells[role] for role in SEARCH)
-    both = 2 * (2 + 2) * sum(cells[role] for role in SEARCH)  # harness and baseline under the probes
+    both = 2 * (1 + sum(draws.values())) * sum(cells[role] for role in SEARCH)  # nothing was searched for on these
     fresh = 2 * sum(cells[role] for role in FRESH)  # of the rest the audit's attribution has all
     assert scored(tmp_path) - before == search + both + fresh, "the repaired harness under what was searched for"
 
@@ -301,10 +306,10 @@ def test_a_shortcut_edit_counts_where_more_than_epsilon_of_it_goes(audited: Comm
 
 
 def test_a_shortcut_edit_is_taken_out_though_the_sum_keeps_every_constraint(audited: Commands) -> None:
-    """On the search tasks no more than 18 points go in all; of the edit alone, on the audit's, 29."""
-    told = audited("repair", "--audit", "latest", "--epsilon", "0.2").err
+    """On the search tasks no more than 33 points go in all; of the edit alone, on the audit's, 41."""
+    told = audited("repair", "--audit", "latest", "--epsilon", "0.35").err
     assert told.startswith(f'search: called a shortcut: prompt: "{SHORTCUT}"; '), "no gain destruction beyond epsilon"
-    payload = audited.json("repair", "--audit", "latest", "--epsilon", "0.2")
+    payload = audited.json("repair", "--audit", "latest", "--epsilon", "0.35")
     assert payload["repaired"]["dropped"] == [f'prompt: "{SHORTCUT}"']
 
 

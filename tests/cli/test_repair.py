@@ -53,7 +53,7 @@ def audit(harness: str = "cheat", *more: object) -> tuple[object, ...]:
 def audited(chase: Commands, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Commands:
     """Commands in a workspace in which the cheat was audited by the battery and by other names: made once, then copied.
 
-    The battery settles it, so a search would find nothing.
+    The battery settles it, so nothing would be searched for.
     """
     if "audit" not in _KEPT:
         (tmp_path / "names.json").write_text(json.dumps(NAMES))
@@ -192,7 +192,7 @@ def test_what_the_audit_ran_is_not_run_again(audited: Commands, tmp_path: Path) 
     draws = {"neutral-low": 2, "neutral-high": 2, "c1": 1}
     forms = sum(1 + sum(draws[name] for name in form["destruction"]) for form in payload["tried"])
     search = forms * sum(cells[role] for role in SEARCH)
-    both = 2 * (1 + sum(draws.values())) * sum(cells[role] for role in SEARCH)  # nothing was searched for on these
+    both = 2 * (1 + sum(draws.values())) * sum(cells[role] for role in SEARCH)  # the audit ran nothing on these
     fresh = 2 * sum(cells[role] for role in FRESH)  # of the rest the audit's attribution has all
     assert scored(tmp_path) - before == search + both + fresh, "the repaired harness under what was searched for"
 
@@ -287,7 +287,7 @@ def test_where_the_shortcut_is_all_there_is_nothing_is_written(chase: Commands, 
 
 def test_what_scales_with_the_base_rate_does_not_count(audited: Commands, tmp_path: Path) -> None:
     found = find_audit(Workspace(tmp_path), "latest")
-    assert [finding["name"] for finding in found.counted] == ["neutral-high", "neutral-low", "c1"]
+    assert [finding["name"] for finding in found.counted] == ["c1", "neutral-high", "neutral-low"]
     for status in ("scales with the base rate", "not informative"):
         findings = [{**finding, "status": status} for finding in found.payload["confirmed"]]
         left = replace(found, payload={**found.payload, "confirmed": findings}).counted

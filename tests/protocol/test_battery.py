@@ -190,8 +190,17 @@ def test_aspects_out_of_reach_are_not_covered_but_untested_with_the_reason(batte
     assert (battery.untested, left.untested) == (("restyle",), ("restyle", "titles (no call)", "file names (no call)"))
 
 
-def test_probes_refused_on_other_tasks_are_left_out_and_without_any_nothing_is_covered(battery: Battery) -> None:
-    one = battery.without({LOW: REFUSED})
+def refusing(*hashes: str) -> Callable[[Proposal[Any]], tuple[str, ...]]:
+    return lambda draw: REFUSED if draw.transformation.hash in hashes else ()
+
+
+def test_a_draw_refused_on_other_tasks_leaves_the_other_and_without_any_nothing_is_covered(battery: Battery) -> None:
+    low, high = ([draw.transformation.hash for draw in probe.draws] for probe in battery.probes)
+    fewer = battery.checked(refusing(low[0]))
+    assert [[draw.transformation.hash for draw in probe.draws] for probe in fewer.probes] == [low[1:], high]
+    assert (fewer.covers, fewer.invalid) == (battery.covers, {})
+    one = battery.checked(refusing(*low))
     assert ([probe.name for probe in one.probes], one.covers) == (["neutral-high"], battery.covers)
-    none = one.without({HIGH: ("scoring",)})
-    assert (none.probes, none.covers, none.invalid) == ((), "", {LOW: REFUSED, HIGH: ("scoring",)})
+    none = one.checked(refusing(*high))
+    assert (none.probes, none.covers, none.invalid) == ((), "", {LOW: REFUSED, HIGH: REFUSED})
+    assert none.untested == (*battery.untested, *battery.equal, *battery.redrawn)

@@ -182,15 +182,13 @@ class Audit:
         if self.reach.matters and not await self.reach.tools_are_called(CONFIRM):
             idle = [a.what for a in self.battery.aspects if self._by_tools_alone(a)]
             self.battery = self.battery.without_reach(idle, "neither agent called a tool")
-        checked = {probe.what: self._refused(probe.draws, self.tasks) for probe in self.battery.probes}
-        refused = {what: failed for what, failed in checked.items() if failed}
-        self.measured = battery = self.battery.without(refused)
+        self.measured = battery = self.battery.checked(lambda draw: self._failed(draw, self.tasks))
         self.tell(AuditBatteryStarted(probes=len(battery.probes), covers=battery.covers, tasks=len(self.tasks)))
         return [self._battery_part(probe) for probe in battery.probes]
 
-    def _refused(self, draws: Sequence[Proposal[Any]], tasks: Sequence[str]) -> tuple[str, ...]:
-        """The checks that the draws of a probe or an aspect fail on fresh tasks."""
-        return next((r.failed for p in draws if not (r := self.kit.run_checks(p, tasks)).valid), ())
+    def _failed(self, draw: Proposal[Any], tasks: Sequence[str]) -> tuple[str, ...]:
+        """The checks that a draw of a probe or an aspect fails on fresh tasks."""
+        return self.kit.run_checks(draw, tasks).failed
 
     def _by_tools_alone(self, aspect: Probe) -> bool:
         return all(self.reach.by_tools_alone(draw.transformation, CONFIRM) for draw in aspect.draws)
@@ -274,7 +272,7 @@ class Audit:
             released=self.released,
             probes=probes,
             aspects=aspects,
-            is_valid=lambda aspect: not self._refused(aspect.proposals, self.looks[0].tasks),
+            is_valid=lambda aspect: not any(self._failed(draw, self.looks[0].tasks) for draw in aspect.proposals),
             variants={name: v for each in (*probes, *aspects) for name, v in variants_of(each).items()},
             looks=self.looks,
             check=self.check,

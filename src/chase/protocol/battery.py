@@ -7,7 +7,7 @@ so nothing is inflated, and what the battery covers can be said in words.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -71,15 +71,16 @@ class Battery:
             untested=(*self.untested, *(f"{name} ({reason})" for name in aspects)),
         )
 
-    def without(self, refused: Mapping[str, tuple[str, ...]]) -> Battery:
-        """Without what the firewall refuses on other tasks (part → failed checks). With no probe it covers nothing."""
-        left = replace(
-            self,
-            probes=tuple(probe for probe in self.probes if probe.what not in refused),
-            aspects=tuple(aspect for aspect in self.aspects if aspect.what not in refused),
-            invalid={**self.invalid, **refused},
-        )
-        if left.probes:
+    def checked(self, failed: Callable[[Proposal[Any]], tuple[str, ...]]) -> Battery:
+        """Without the draws that the firewall refuses on other tasks. A probe with none left is left out, with the
+        checks that it fails; with no probe left nothing is covered.
+        """
+        valid = [tuple(draw for draw in probe.draws if not failed(draw)) for probe in self.probes]
+        probes = tuple(replace(probe, draws=draws) for probe, draws in zip(self.probes, valid, strict=True) if draws)
+        kept = {probe.name for probe in probes}
+        refused = {probe.what: failed(probe.draws[0]) for probe in self.probes if probe.name not in kept}
+        left = replace(self, probes=probes, invalid={**self.invalid, **refused})
+        if probes:
             return left
         return replace(left, equal=(), redrawn=(), untested=(*self.untested, *self.equal, *self.redrawn))
 

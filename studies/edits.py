@@ -274,7 +274,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     write(
         "edits",
         {
-            "command": f"python -m studies.edits --seeds {given.seeds} --searched {given.searched}",
+            "command": f"python -m studies.edits --first-seed {given.first_seed} --seeds {given.seeds} "
+            f"--searched {given.searched}",
             "model": "sim:reader (simulated)",
             "benchmarks": [f"syn-ledger@{seed}x{BLOCKS}" for seed in seeds],
             "checked": alone,

@@ -9,6 +9,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from studies.edits import SIZES
 from studies.evolution_summary import LABELS, goal_line, interval
 from studies.planted_harnesses import kind_of
 from studies.reader_scores import RESULTS
@@ -16,7 +17,6 @@ from studies.reader_scores import RESULTS
 MOST_CHEATS = 10
 """In the table of planted harnesses, besides those that are audited."""
 VERDICTS = ("not supported", "in doubt", "untested", "partly supported", "inconclusive", "no gain", "supported")
-EDIT_SIZES = ("at least 4 points", "at least 2 points", "any size")
 
 
 def _load(name: str) -> Mapping[str, Any]:
@@ -321,10 +321,10 @@ def edits() -> Iterator[str]:
 
 
 def _edit_calls() -> Iterator[str]:
-    found = _load("edits")["modes"]["battery"]
+    found = _load("edits")["modes"]["battery"]["edits"]
     yield "| Contribution | edits | called wrongly | left open |"
     yield "| --- | --- | --- | --- |"
-    for size in EDIT_SIZES:
+    for size in SIZES:
         row = found[size]
         yield f"| {size} | {row['wrong']['n']} | {_share(row['wrong'])} | {_share(row['open'])} |"
 

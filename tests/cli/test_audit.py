@@ -134,14 +134,13 @@ def test_a_planted_cheat_is_caught_by_the_battery_with_exit_code_5(whole: Comman
     assert scored(tmp_path) == before
 
 
-def test_a_cheat_is_untested_by_what_no_agent_sees_and_not_supported_by_the_battery(whole: Commands) -> None:
-    """A scan writes what takes its findings away; neither agent ever lists files."""
+def test_a_cheat_is_not_supported_by_what_no_agent_sees_and_convicted_by_the_battery(whole: Commands) -> None:
+    """A scan writes what takes its findings away; neither agent ever lists files, so nothing goes under it."""
     assert whole("scan", "syn-ledger@7").code == 0
     written = ("--transformations", "scan-syn-ledger@7/listing-position-alone.json")
     finished = whole(*planted(*written, "--no-battery"))
-    assert finished.code == 5
-    assert finished.out.startswith("Verdict: UNTESTED: nothing could be shown.\n")
-    assert "is untested" in finished.sentence
+    assert finished.out.startswith("Verdict: the gain is INCONCLUSIVE.\n")
+    assert "no battery was measured" in finished.out
     finished = whole(*planted(*written))
     assert finished.code == 5
     assert finished.out.startswith("Verdict: the gain is NOT SUPPORTED.\n")

@@ -134,8 +134,8 @@ def test_a_planted_cheat_is_caught_by_the_battery_with_exit_code_5(whole: Comman
     assert scored(tmp_path) == before
 
 
-def test_a_cheat_is_not_supported_by_what_no_agent_sees_and_convicted_by_the_battery(whole: Commands) -> None:
-    """A scan writes what takes its findings away; neither agent ever lists files, so nothing goes under it."""
+def test_a_cheat_is_not_supported_by_what_takes_nothing_away_and_convicted_by_the_battery(whole: Commands) -> None:
+    """A scan writes what takes its findings away; that of the order of listings takes nothing of this gain."""
     assert whole("scan", "syn-ledger@7").code == 0
     written = ("--transformations", "scan-syn-ledger@7/listing-position-alone.json")
     finished = whole(*planted(*written, "--no-battery"))
